@@ -13,8 +13,8 @@ use crate::ast::{
 };
 use crate::source::Span;
 
-pub use self::shapes::{Alternative, DeclaredShape, Field, Form, Record, Shapes};
-pub(crate) use self::shapes::{number, pascal};
+pub use self::shapes::{Alternative, DeclaredShape, Field, Form, Position, Record, Shapes};
+pub(crate) use self::shapes::{MOST_POSITIONS, Part, is_struct, number, pascal};
 
 /// All that is declared, after imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

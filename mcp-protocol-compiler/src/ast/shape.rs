@@ -23,6 +23,9 @@ pub enum ShapeKind {
     Literal(Literal),
     /// `[Tool]`
     List(Box<Shape>),
+    /// `[Address, string?]`, `[address: Address]`, `[Address,]`, `[]`: a list with these positions. Either all have a label or
+    /// none has, and only the last ones may be absent.
+    Tuple(Vec<Position>),
     /// `map Tool`: an object with any keys, whose values are all of one shape.
     Map(Box<Shape>),
     /// `{ name: string, title?: string }`
@@ -70,6 +73,45 @@ pub struct ShapeField {
     pub optional: bool,
     /// What its value is.
     pub shape: Shape,
+}
+
+/// One position of a tuple.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Documentation comments before it, if it has a label.
+    pub documentation: Vec<String>,
+    /// Its label, without quotes.
+    pub label: Option<Name>,
+    /// Whether the element may be absent.
+    pub optional: bool,
+    /// What the element is.
+    pub shape: Shape,
+}
+
+impl Position {
+    /// From its first to its last token, without documentation.
+    pub fn span(&self) -> Span {
+        self.label.as_ref().map_or(self.shape.span, |label| label.span.to(self.shape.span))
+    }
+}
+
+impl Shape {
+    /// The shapes that stand directly in this one.
+    pub fn inside(&self) -> Vec<&Shape> {
+        match &self.kind {
+            ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => Vec::new(),
+            ShapeKind::List(of) | ShapeKind::Map(of) => vec![of],
+            ShapeKind::Tuple(positions) => positions.iter().map(|position| &position.shape).collect(),
+            ShapeKind::Union(parts) => parts.iter().collect(),
+            ShapeKind::Record(members) => {
+                let fields = members.iter().filter_map(|member| match member {
+                    Member::Field(field) => Some(&field.shape),
+                    Member::Spread { .. } | Member::Rest(_) => None,
+                });
+                fields.collect()
+            }
+        }
+    }
 }
 
 /// The shapes that the language has by itself.

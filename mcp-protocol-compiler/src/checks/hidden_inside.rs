@@ -51,6 +51,12 @@ fn is_same(shapes: &[DeclaredShape], one: &Form, other: &Form) -> bool {
         (Form::List(one), Form::List(other)) | (Form::Map(one), Form::Map(other)) => {
             is_same(shapes, one, other)
         }
+        (Form::Tuple(one), Form::Tuple(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| {
+                    one.optional == other.optional && is_same(shapes, &one.form, &other.form)
+                })
+        }
         (Form::Record(one), Form::Record(other)) => {
             one.rest == other.rest
                 && one.fields.len() == other.fields.len()
@@ -82,7 +88,7 @@ fn written_out<'a>(shapes: &'a [DeclaredShape], form: &'a Form) -> &'a Form {
 /// Whether what an alternative says is a list or an object. What is a text or a number for two of them is the same value.
 fn is_of_others(shapes: &[DeclaredShape], leaf: &Alternative) -> bool {
     let form = Shapes(shapes).behind(&leaf.form);
-    matches!(form, Form::List(_) | Form::Map(_) | Form::Object | Form::Record(_))
+    matches!(form, Form::List(_) | Form::Tuple(_) | Form::Map(_) | Form::Object | Form::Record(_))
 }
 
 /// The alternatives of the union that an alternative names, and of those that stand in it; the alternative itself if it

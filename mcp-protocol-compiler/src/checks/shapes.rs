@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use mcp_protocol_machine::protocol::{Literal, Protocol, Shape};
-use mcp_protocol_machine::shape::hides;
+use mcp_protocol_machine::shape::{Samples, hides};
 
 use super::hidden_inside;
 use crate::components::components;
-use crate::declarations::{Alternative, Declarations, DeclaredShape, Form};
+use crate::declarations::{Alternative, Declarations, DeclaredShape, Form, is_struct};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes as finding;
 
@@ -51,7 +51,7 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
             }
         }
     }
-    found.extend(of_nothing_but_themselves(&declarations.shapes));
+    found.extend(of_nothing_but_themselves(&tables, &declarations.shapes));
     found
 }
 
@@ -71,24 +71,30 @@ fn with_null<'a>(
     parts.iter().find(takes_null).unwrap_or(alternative)
 }
 
-/// The shapes that are lists or maps of themselves, with neither a record nor a union of several shapes on the way: they
+/// The shapes that are lists, maps or tuples of themselves, with neither a record nor a union of several shapes on the way: they
 /// would be types of Rust without a name.
-fn of_nothing_but_themselves(shapes: &[DeclaredShape]) -> Vec<Diagnostic> {
+fn of_nothing_but_themselves(tables: &Protocol, shapes: &[DeclaredShape]) -> Vec<Diagnostic> {
     let inside = |index: usize| shapes.get(index).map_or_else(Vec::new, |shape| named_inside(&shape.form));
     let component = components(shapes.len(), inside);
     let of = |index: usize| component.get(index);
     let is_of_itself = |index: usize| inside(index).into_iter().any(|next| of(next) == of(index));
-    let all = shapes.iter().enumerate().filter(|(index, _)| is_of_itself(*index));
+    let samples = Samples::new(tables);
+    // One without a value has been reported.
+    let has_value = |shape: &DeclaredShape| samples.of(&shape.form.table()).is_some();
+    let all = shapes.iter().enumerate().filter(|(index, shape)| is_of_itself(*index) && has_value(shape));
     all.map(|(_, shape)| finding::of_nothing_but_itself(&shape.name)).collect()
 }
 
-/// The shapes that one names in its lists, maps and unions with `null`; none of a shape that has a type of its own.
+/// The shapes that one names in its lists, maps, tuples and unions with `null`; none of a shape that has a type of its own.
 fn named_inside(form: &Form) -> Vec<usize> {
     let mut named = Vec::new();
     let mut waiting = vec![form];
     while let Some(form) = waiting.pop() {
         match form {
             Form::List(of) | Form::Map(of) => waiting.push(of),
+            Form::Tuple(positions) if !is_struct(positions) => {
+                waiting.extend(positions.iter().map(|position| &position.form));
+            }
             Form::Union(parts) if parts.iter().any(|part| part.form == Form::Null) => {
                 waiting.extend(parts.iter().map(|part| &part.form));
             }
@@ -106,6 +112,7 @@ fn unions(form: &Form) -> Vec<&[Alternative]> {
     while let Some(form) = waiting.pop() {
         match form {
             Form::List(of) | Form::Map(of) => waiting.push(of),
+            Form::Tuple(positions) => waiting.extend(positions.iter().map(|position| &position.form)),
             Form::Record(record) => waiting.extend(record.fields.iter().map(|field| &field.form)),
             Form::Union(parts) => {
                 waiting.extend(parts.iter().map(|part| &part.form));

@@ -1,5 +1,7 @@
 //! Payload shapes as declared, with every spread written out and every name found.
 
+use std::collections::BTreeSet;
+
 use mcp_protocol_machine::protocol::{self as machine, Literal, NamedShape, RecordField, ShapeIndex};
 
 use crate::ast::{Name, is_built_in};
@@ -62,6 +64,8 @@ pub enum Form {
     Literal(Literal),
     /// A list.
     List(Box<Form>),
+    /// A list with these positions, of which the last ones may be absent.
+    Tuple(Vec<Position>),
     /// An object whose values are of one shape.
     Map(Box<Form>),
     /// An object with known fields.
@@ -103,10 +107,34 @@ impl Form {
             Form::Object => Shape::Object,
             Form::Literal(literal) => Shape::Literal(literal.clone()),
             Form::List(of) => Shape::List(of.table().into()),
+            Form::Tuple(positions) => Shape::Tuple(positions.iter().map(Position::table).collect()),
             Form::Map(of) => Shape::Map(of.table().into()),
             Form::Record(record) => Shape::Record(record.table()),
             Form::Union(parts) => Shape::Union(parts.iter().map(|part| part.form.table()).collect()),
             Form::Named(index) => Shape::Named(number(*index)),
+        }
+    }
+}
+
+/// A part of a record or of a tuple.
+pub(crate) struct Part<'a> {
+    /// The key of the member, or the number of the position.
+    pub(crate) name: &'a str,
+    /// Whether it may be absent.
+    pub(crate) optional: bool,
+    /// What it is.
+    pub(crate) form: &'a Form,
+    /// Where it is declared.
+    pub(crate) span: Option<Span>,
+}
+
+impl Form {
+    /// The parts of a record or of a tuple; other forms have none.
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        match self {
+            Form::Record(record) => record.fields.iter().map(Field::part).collect(),
+            Form::Tuple(positions) => positions.iter().map(Position::part).collect(),
+            _ => Vec::new(),
         }
     }
 }
@@ -166,6 +194,59 @@ pub struct Field {
     pub form: Form,
 }
 
+/// One position of a tuple.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Its number, as a path has it: `0` is that of the first.
+    pub place: String,
+    /// Its label, if the tuple has labels.
+    pub label: Option<Name>,
+    /// Where it is written.
+    pub span: Span,
+    /// The shape in whose text it is written.
+    pub owner: String,
+    /// Documentation comments before it.
+    pub documentation: Vec<String>,
+    /// Whether the element may be absent.
+    pub optional: bool,
+    /// What the element is.
+    pub form: Form,
+}
+
+impl Field {
+    fn part(&self) -> Part<'_> {
+        let Field { name, optional, form, .. } = self;
+        Part { name: &name.text, optional: *optional, form, span: Some(name.span) }
+    }
+}
+
+impl Position {
+    fn part(&self) -> Part<'_> {
+        let Position { place, optional, form, span, .. } = self;
+        Part { name: place, optional: *optional, form, span: Some(*span) }
+    }
+
+    fn table(&self) -> machine::Position {
+        let label = self.label.as_ref().map(|label| label.text.clone().into());
+        machine::Position::new(label, !self.optional, self.form.table())
+    }
+}
+
+/// How many positions a tuple may have.
+pub(crate) const MOST_POSITIONS: usize = 100;
+
+/// The largest tuple that Rust has all traits of payloads for.
+const LARGEST_TUPLE: usize = 12;
+
+/// Whether a tuple is a struct in Rust. It is a tuple there if all of its elements are there and nothing is said of them
+/// but their shapes.
+pub(crate) fn is_struct(positions: &[Position]) -> bool {
+    let is_plain = |position: &Position| {
+        position.label.is_none() && !position.optional && !matches!(position.form, Form::Literal(_))
+    };
+    positions.is_empty() || positions.len() > LARGEST_TUPLE || !positions.iter().all(is_plain)
+}
+
 /// The shapes of a protocol; [`Form::Named`] points in here.
 #[derive(Clone, Copy, Debug)]
 pub struct Shapes<'a>(pub &'a [DeclaredShape]);
@@ -185,6 +266,25 @@ impl<'a> Shapes<'a> {
             }
         }
         &Form::Any
+    }
+
+    /// What a form is in the end, one after the other: names and unions are followed, each name once.
+    pub(crate) fn leaves(self, form: &'a Form) -> impl Iterator<Item = &'a Form> {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![form]);
+        std::iter::from_fn(move || {
+            while let Some(form) = open.pop() {
+                match form {
+                    Form::Named(index) => {
+                        if seen.insert(*index) {
+                            open.extend(self.0.get(*index).map(|shape| &shape.form));
+                        }
+                    }
+                    Form::Union(parts) => open.extend(parts.iter().rev().map(|part| &part.form)),
+                    leaf => return Some(leaf),
+                }
+            }
+            None
+        })
     }
 }
 

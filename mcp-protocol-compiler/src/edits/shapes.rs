@@ -83,15 +83,7 @@ fn all(files: &[LoadedFile], at: Span) -> Vec<&Shape> {
     let mut all: Vec<&Shape> = items.flat_map(Item::shapes).map(|shape| shape.body).collect();
     let mut next = 0;
     while let Some(shape) = all.get(next).copied() {
-        match &shape.kind {
-            ShapeKind::Union(parts) => all.extend(parts),
-            ShapeKind::List(of) | ShapeKind::Map(of) => all.push(of),
-            ShapeKind::Record(members) => all.extend(members.iter().filter_map(|member| match member {
-                Member::Field(field) => Some(&field.shape),
-                _ => None,
-            })),
-            ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => {}
-        }
+        all.extend(shape.inside());
         next += 1;
     }
     all

@@ -1,7 +1,9 @@
 //! Findings about payload shapes.
 
+use mcp_protocol_machine::protocol::position;
+
 use crate::ast::{BUILT_IN, JsonPath, Name, built_in_meant};
-use crate::declarations::Alternative;
+use crate::declarations::{Alternative, Position};
 use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
 use crate::source::Span;
 use crate::suggest::nearest;
@@ -52,6 +54,14 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
         .label("again")
         .also(first, "first here")
         .help("keep one of them")
+}
+
+/// A label that two positions of one tuple have.
+pub fn label_twice(second: Span, first: Span, label: &str) -> Diagnostic {
+    Diagnostic::error(BAD_RECORD, second, format!("the label `{label}` stands here twice"))
+        .label("again")
+        .also(first, "first here")
+        .help("give one of the two positions another label")
 }
 
 /// A shape in a payload that is called like another one.
@@ -177,7 +187,7 @@ pub fn endless(name: &Name) -> Diagnostic {
 pub fn of_nothing_but_itself(name: &Name) -> Diagnostic {
     let text = &name.text;
     Diagnostic::error(ENDLESS, name.span, format!("`{text}` consists of nothing but itself"))
-        .label("lists, maps and names lead back to it")
+        .label("lists, tuples, maps and names lead back to it")
         .help(format!("put a record on the way, for instance `type {text} = [{{ item: {text} }}]`"))
 }
 
@@ -218,6 +228,11 @@ fn key_text(key: &str) -> String {
     if crate::lexer::is_word(key) { key.to_owned() } else { crate::lexer::quote(key) }
 }
 
+/// The same, where a number is that of a position.
+fn path_key(key: &str) -> String {
+    if position(key).is_some() { key.to_owned() } else { key_text(key) }
+}
+
 /// A path through something that has no members.
 pub fn no_members(key: &Name, owner: &str, what: &str) -> Diagnostic {
     let finding = Diagnostic::error(
@@ -230,6 +245,50 @@ pub fn no_members(key: &Name, owner: &str, what: &str) -> Diagnostic {
             .help("write a number for one of its elements, `0` for the first, or end the path before it"),
         _ => finding.help("end the path before it"),
     }
+}
+
+/// A path to a position that a tuple does not have.
+pub fn no_such_position(key: &Name, owner: &str, tuples: &[&[Position]]) -> Diagnostic {
+    let text = &key.text;
+    let name = |position: &Position| match &position.label {
+        Some(label) => label.text.clone(),
+        None => position.place.clone(),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for position in tuples.iter().copied().flatten() {
+        let name = name(position);
+        if names.len() < MOST_NAMED && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let finding = Diagnostic::error(
+        NO_SUCH_FIELD,
+        key.span,
+        format!("{owner} is a tuple, and has no position `{text}`"),
+    );
+    let near = nearest(text, names.iter().map(String::as_str));
+    match (near, names.as_slice()) {
+        (Some(near), _) => {
+            finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(key.span, path_key(near))])
+        }
+        (None, []) => finding.help("it has no positions: it is an empty list"),
+        (None, [only]) => finding.suggest(
+            format!("did you mean `{only}`, its only position?"),
+            [Edit::replace(key.span, path_key(only))],
+        ),
+        (None, all) => {
+            let all: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
+            finding.help(format!("its positions are {}", all.join(", ")))
+        }
+    }
+}
+
+/// A label in a path that leads into several messages, which may have it in different positions.
+pub fn label_of_one_message(key: &Name, owner: &str, place: usize) -> Diagnostic {
+    let text = format!("`{}` is a label of {owner}, and this path leads into several messages", key.text);
+    Diagnostic::error(NO_SUCH_FIELD, key.span, text)
+        .label("labels are not in the JSON")
+        .suggest(format!("write `{place}`, its number"), [Edit::replace(key.span, place.to_string())])
 }
 
 /// A path into the payload of a message that has none.
@@ -259,7 +318,7 @@ pub fn not_a_value(message: &Name, path: &JsonPath, what: &str, inside: &[&str])
     match inside {
         [] => finding.help("name a field that is a `string` or an `int`"),
         [only] => {
-            let key = if *only == "0" { (*only).to_owned() } else { key_text(only) };
+            let key = path_key(only);
             finding.suggest(format!("write `{place}.{key}`"), [Edit::after(path.span, format!(".{key}"))])
         }
         several => {

@@ -114,6 +114,12 @@ pub fn too_many_fields(record: Span, most: usize) -> Diagnostic {
         .help("put some of them into a record of their own")
 }
 
+/// A tuple with more positions than anyone needs.
+pub fn too_many_positions(tuple: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, tuple, format!("this tuple has more than {most} positions"))
+        .help("write `[shape]` for a list of any length")
+}
+
 /// More shapes than anyone needs.
 pub fn too_many_shapes(name: Span, most: usize) -> Diagnostic {
     Diagnostic::error(TOO_LARGE, name, format!("more than {most} shapes"))

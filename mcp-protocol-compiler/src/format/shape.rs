@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::Literal;
 
 use super::parts::json_key;
 use super::writer::{WIDTH, Writer, width};
-use crate::ast::{Member, Shape, ShapeField, ShapeKind};
+use crate::ast::{Member, Name, Position, Shape, ShapeKind};
 use crate::lexer::quote;
 
 /// How far the fields of a record are indented.
@@ -58,6 +58,20 @@ pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
                 in_parentheses(out, part, indent + INDENT);
             }
         }
+        ShapeKind::Tuple(positions) => {
+            out.text("[");
+            for (index, position) in positions.iter().enumerate() {
+                out.at(position.span().start, indent + INDENT);
+                out.new_line(indent + INDENT);
+                laid_out_position(out, position, indent + INDENT);
+                if index + 1 < positions.len() || is_like_a_list(positions) {
+                    out.text(",");
+                }
+            }
+            out.at(shape.span.end, indent + INDENT);
+            out.new_line(indent);
+            out.text("]");
+        }
         ShapeKind::Record(members) => {
             out.text("{");
             for (index, member) in members.iter().enumerate() {
@@ -97,13 +111,35 @@ fn inner(out: &mut Writer<'_>, of: &Shape, around: &Shape, indent: usize) {
     out.at(around.span.end, indent + INDENT);
 }
 
+fn laid_out_position(out: &mut Writer<'_>, position: &Position, indent: usize) {
+    let Some(label) = &position.label else {
+        if !position.optional {
+            return laid_out(out, &position.shape, indent);
+        }
+        in_parentheses(out, &position.shape, indent);
+        return out.text("?");
+    };
+    for line in &position.documentation {
+        out.text(&documentation(line));
+        out.new_line(indent);
+    }
+    out.text(&key(label, position.optional));
+    out.at(position.shape.span.start, indent + INDENT);
+    laid_out(out, &position.shape, indent);
+}
+
+/// Whether a tuple has one position that would be a list without a comma behind it.
+fn is_like_a_list(positions: &[Position]) -> bool {
+    matches!(positions, [Position { label: None, optional: false, .. }])
+}
+
 fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {
     let Member::Field(field) = member else { return out.text(&flat_member(member)) };
     for line in &field.documentation {
         out.text(&documentation(line));
         out.new_line(indent);
     }
-    out.text(&key(field));
+    out.text(&key(&field.name, field.optional));
     out.at(field.shape.span.start, indent + INDENT);
     laid_out(out, &field.shape, indent);
 }
@@ -123,6 +159,9 @@ fn is_documented(shape: &Shape) -> bool {
         ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => false,
         ShapeKind::List(of) | ShapeKind::Map(of) => is_documented(of),
         ShapeKind::Union(parts) => parts.iter().any(is_documented),
+        ShapeKind::Tuple(positions) => positions
+            .iter()
+            .any(|position| !position.documentation.is_empty() || is_documented(&position.shape)),
         ShapeKind::Record(members) => members.iter().any(|member| match member {
             Member::Field(field) => !field.documentation.is_empty() || is_documented(&field.shape),
             Member::Spread { .. } | Member::Rest(_) => false,
@@ -146,6 +185,15 @@ pub(crate) fn flat(shape: &Shape) -> String {
         ShapeKind::List(of) => format!("[{}]", flat(of)),
         ShapeKind::Map(of) => format!("map {}", nested(of)),
         ShapeKind::Union(parts) => parts.iter().map(nested).collect::<Vec<_>>().join(" | "),
+        ShapeKind::Tuple(positions) => {
+            let comma = if is_like_a_list(positions) { "," } else { "" };
+            let positions = positions.iter().map(|position| match (&position.label, position.optional) {
+                (Some(label), optional) => format!("{}{}", key(label, optional), flat(&position.shape)),
+                (None, true) => format!("{}?", nested(&position.shape)),
+                (None, false) => flat(&position.shape),
+            });
+            format!("[{}{comma}]", positions.collect::<Vec<_>>().join(", "))
+        }
         ShapeKind::Record(members) if members.is_empty() => "{}".to_owned(),
         ShapeKind::Record(members) => {
             let members: Vec<String> = members.iter().map(flat_member).collect();
@@ -166,13 +214,13 @@ pub(crate) fn literal(literal: &Literal) -> String {
 
 fn flat_member(member: &Member) -> String {
     match member {
-        Member::Field(field) => format!("{}{}", key(field), flat(&field.shape)),
+        Member::Field(field) => format!("{}{}", key(&field.name, field.optional), flat(&field.shape)),
         Member::Spread { name, .. } => format!("...{}", name.text),
         Member::Rest(_) => "..rest".to_owned(),
     }
 }
 
 /// `name: `, `name?: `
-fn key(field: &ShapeField) -> String {
-    format!("{}{}: ", json_key(&field.name.text), if field.optional { "?" } else { "" })
+fn key(name: &Name, optional: bool) -> String {
+    format!("{}{}: ", json_key(&name.text), if optional { "?" } else { "" })
 }

@@ -257,12 +257,29 @@ fn shape() -> impl Strategy<Value = Shape> {
         ];
         prop_oneof![
             shape.clone().prop_map(|shape| ShapeKind::List(Box::new(shape))),
+            tuple(shape.clone()).prop_map(ShapeKind::Tuple),
             shape.clone().prop_map(|shape| ShapeKind::Map(Box::new(shape))),
             prop::collection::vec(shape, 2..5).prop_map(ShapeKind::Union),
             prop::collection::vec(member, 0..5).prop_map(ShapeKind::Record),
         ]
     });
     kind.prop_map(|kind| Shape { kind, span: span() })
+}
+
+/// Positions, all of them with labels or none, of which the last ones may be absent.
+fn tuple(of: impl Strategy<Value = Shape> + Clone) -> impl Strategy<Value = Vec<Position>> {
+    let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
+    let positions = prop::collection::vec((key, documentation(), of), 0..5);
+    (positions, any::<bool>(), 0..6usize).prop_map(|(positions, has_labels, required)| {
+        let positions = positions.into_iter().enumerate();
+        let positions = positions.map(|(place, (label, documentation, shape))| Position {
+            documentation: if has_labels { documentation } else { Vec::new() },
+            label: has_labels.then_some(label),
+            optional: place >= required,
+            shape,
+        });
+        positions.collect()
+    })
 }
 
 /// A shape that may stand in a payload: a record, or another one whose names the language has.
@@ -276,6 +293,7 @@ fn payload_shape() -> impl Strategy<Value = Shape> {
         4 => record(),
         1 => literal(),
         1 => of.clone().prop_map(move |of| kind(ShapeKind::List(Box::new(of)))),
+        1 => tuple(of.clone()).prop_map(move |positions| kind(ShapeKind::Tuple(positions))),
         1 => of.prop_map(move |of| kind(ShapeKind::Map(Box::new(of)))),
         1 => prop::collection::vec(prop_oneof![built_in, literal()], 2..12).prop_map(move |parts| kind(ShapeKind::Union(parts))),
     ]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::declarations::{DeclaredShape, Form};
+use crate::declarations::{DeclaredShape, Form, Position};
 
 /// The names of the shapes that both protocols have in the same form, and whose parts, however deep, are the same, too.
 /// Their documentation may differ.
@@ -43,6 +43,15 @@ impl Comparison<'_> {
             }
             (Form::List(ours), Form::List(theirs)) | (Form::Map(ours), Form::Map(theirs)) => {
                 self.is_same(ours, theirs)
+            }
+            (Form::Tuple(ours), Form::Tuple(theirs)) => {
+                let label = |position: &Position| position.label.as_ref().map(|label| label.text.clone());
+                ours.len() == theirs.len()
+                    && ours.iter().zip(theirs).all(|(ours, theirs)| {
+                        label(ours) == label(theirs)
+                            && ours.optional == theirs.optional
+                            && self.is_same(&ours.form, &theirs.form)
+                    })
             }
             (Form::Record(ours), Form::Record(theirs)) => {
                 let pairs = || ours.fields.iter().zip(&theirs.fields);

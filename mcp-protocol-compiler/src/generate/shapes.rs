@@ -3,13 +3,15 @@
 use std::collections::{BTreeSet, HashSet};
 
 use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::shape::expected_list;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
 use super::docs::{after, attributes};
+use super::types::ordinal;
 use super::{tables, variants};
 use crate::components::components;
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::declarations::{Alternative, DeclaredShape, Form, Position, Record, is_struct};
 use crate::plan::names::{constant, ident, snake, try_ident};
 
 /// Where types of shapes stand that are not generated.
@@ -89,6 +91,9 @@ impl<'a> ShapeWriter<'a> {
         let name = ident(&shape.name.text);
         let documentation = attributes(&after(&shape.documentation, [format!("`type {}`", shape.name.text)]));
         match &shape.form {
+            Form::Tuple(positions) if is_struct(positions) => {
+                self.tuple(index, &name, positions, &documentation)
+            }
             Form::Record(record) => self.record(index, &name, record, &documentation),
             Form::Union(parts) if parts.iter().all(|part| part.form != Form::Null) => {
                 self.union(index, &name, parts, &documentation)
@@ -116,7 +121,7 @@ impl<'a> ShapeWriter<'a> {
                 literals.push(quote!(#key = #literal;));
                 continue;
             }
-            let row = self.field(index, names.take(key), field);
+            let row = self.field(index, &names.take(key), key, &field.documentation, &field.form);
             if field.optional { optional.push(row) } else { required.push(row) }
         }
         let rest = record.rest.then(|| {
@@ -125,10 +130,6 @@ impl<'a> ShapeWriter<'a> {
         });
         // Nothing must be given, so that all of it may be left out.
         let default = required.is_empty().then(|| quote!(#[derive(Default)]));
-        let section = |word: &str, rows: Vec<TokenStream>| {
-            let word = format_ident!("{word}");
-            (!rows.is_empty()).then(|| quote!(#word { #(#rows)* };))
-        };
         let (literals, required, optional) =
             (section("literals", literals), section("required", required), section("optional", optional));
         quote! {
@@ -140,12 +141,55 @@ impl<'a> ShapeWriter<'a> {
         }
     }
 
-    fn field(&self, owner: usize, name: Ident, field: &Field) -> TokenStream {
-        let key = &field.name.text;
-        let documentation = attributes(&field.documentation);
-        let form = self.rust(&field.form, owner);
-        let given = match &field.form {
-            Form::Bool | Form::Int | Form::Uint | Form::Null => form.clone(),
+    fn tuple(
+        &self,
+        index: usize,
+        name: &Ident,
+        positions: &[Position],
+        documentation: &TokenStream,
+    ) -> TokenStream {
+        let mut names = FieldNames::default();
+        let (mut literals, mut required, mut optional) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, position) in positions.iter().enumerate() {
+            let number = proc_macro2::Literal::usize_unsuffixed(place);
+            if let (Form::Literal(literal), false) = (&position.form, position.optional) {
+                let literal = constant_of(literal);
+                literals.push(quote!(#number = #literal;));
+                continue;
+            }
+            let field = match &position.label {
+                Some(label) => names.take(&label.text),
+                None => names.take(&ordinal(place).to_string()),
+            };
+            let row = self.field(index, &field, &number, &position.documentation, &position.form);
+            if position.optional { optional.push(row) } else { required.push(row) }
+        }
+        let least = positions.iter().filter(|position| !position.optional).count();
+        let expected = expected_list(least, positions.len());
+        let default = required.is_empty().then(|| quote!(#[derive(Default)]));
+        let (literals, required, optional) =
+            (section("literals", literals), section("required", required), section("optional", optional));
+        quote! {
+            shapes::tuple! {
+                #documentation
+                #default
+                #name, #expected { #literals #required #optional };
+            }
+        }
+    }
+
+    fn field(
+        &self,
+        owner: usize,
+        name: &Ident,
+        key: &impl ToTokens,
+        documentation: &[String],
+        of: &Form,
+    ) -> TokenStream {
+        let documentation = attributes(documentation);
+        let form = self.rust(of, owner);
+        let given = match of {
+            Form::Bool | Form::Int | Form::Uint | Form::Null | Form::Tuple(_) => form.clone(),
             Form::List(of) if matches!(**of, Form::String) => {
                 quote!(impl IntoIterator<Item = impl Into<String>>, texts)
             }
@@ -242,6 +286,11 @@ impl<'a> ShapeWriter<'a> {
                 let of = self.in_list(of, owner);
                 quote!(Vec<#of>)
             }
+            // Another one has a name.
+            Form::Tuple(positions) => {
+                let parts = positions.iter().map(|position| self.rust(&position.form, owner));
+                quote!((#(#parts,)*))
+            }
             Form::Map(of) => {
                 let of = self.in_list(of, owner);
                 quote!(BTreeMap<String, #of>)
@@ -271,6 +320,12 @@ impl<'a> ShapeWriter<'a> {
             other => self.rust(other, owner),
         }
     }
+}
+
+/// The rows of one kind, if there are some.
+fn section(word: &str, rows: Vec<TokenStream>) -> Option<TokenStream> {
+    let word = format_ident!("{word}");
+    (!rows.is_empty()).then(|| quote!(#word { #(#rows)* };))
 }
 
 /// A literal as Rust has it.
@@ -345,6 +400,9 @@ fn words(
 fn directly_inside(form: &Form, inside: &mut Vec<usize>) {
     match form {
         Form::Record(record) => record.fields.iter().for_each(|field| directly_inside(&field.form, inside)),
+        Form::Tuple(positions) => {
+            positions.iter().for_each(|position| directly_inside(&position.form, inside));
+        }
         Form::Union(parts) => parts.iter().for_each(|part| directly_inside(&part.form, inside)),
         Form::Named(index) => inside.push(*index),
         _ => {}

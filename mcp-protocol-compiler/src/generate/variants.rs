@@ -6,7 +6,7 @@
 
 use mcp_protocol_machine::protocol::Literal;
 
-use crate::declarations::{Alternative, DeclaredShape, Form, Record, pascal};
+use crate::declarations::{Alternative, DeclaredShape, Form, Part, pascal};
 use crate::plan::names::snake;
 
 /// The names of types that every Rust program has, and of those that generated code takes from the runtime.
@@ -47,12 +47,13 @@ fn of_form(form: &Form) -> &'static str {
         Form::String | Form::Literal(_) => "Text",
         Form::Object | Form::Record(_) | Form::Named(_) => "Object",
         Form::List(_) => "List",
+        Form::Tuple(_) => "Tuple",
         Form::Map(_) => "Map",
         Form::Union(_) => "Value",
     }
 }
 
-/// The field in which each of several types has a literal of its own. `V1` says less than the name that its author gave to
+/// The field or position in which each of several types has a literal of its own. `V1` says less than the name that its author gave to
 /// a type, and more than a name that is made up: a field that is not a text counts where there is such a name.
 fn tag<'a>(types: &[&'a DeclaredShape]) -> Option<&'a str> {
     let (first, rest) = types.split_first()?;
@@ -60,8 +61,7 @@ fn tag<'a>(types: &[&'a DeclaredShape]) -> Option<&'a str> {
     let tag_of = |shape: &'a DeclaredShape, key: &str| {
         literal_of(shape, key).filter(|literal| made_up || matches!(literal, Literal::Text(_)))
     };
-    let fields = record(first)?.fields.iter();
-    let mut keys = fields.map(|field| field.name.text.as_str()).filter(|key| tag_of(first, key).is_some());
+    let mut keys = literals(first).into_iter().map(|(key, _)| key).filter(|key| tag_of(first, key).is_some());
     keys.find(|key| {
         let mut literals = Vec::from_iter(tag_of(first, key));
         !rest.is_empty()
@@ -75,20 +75,18 @@ fn tag<'a>(types: &[&'a DeclaredShape]) -> Option<&'a str> {
     })
 }
 
-fn record(shape: &DeclaredShape) -> Option<&Record> {
-    match &shape.form {
-        Form::Record(record) => Some(record),
+/// The literals that a record or a tuple must have, each with the key of its field or the number of its position.
+fn literals<'s>(shape: &'s DeclaredShape) -> Vec<(&'s str, &'s Literal)> {
+    let literal = |part: Part<'s>| match part.form {
+        Form::Literal(literal) if !part.optional => Some((part.name, literal)),
         _ => None,
-    }
+    };
+    shape.form.parts().into_iter().filter_map(literal).collect()
 }
 
-/// The literal that a record must have in a field.
+/// The literal that a record or a tuple must have in a place.
 fn literal_of<'a>(shape: &'a DeclaredShape, key: &str) -> Option<&'a Literal> {
-    let field = record(shape)?.field(key).filter(|field| !field.optional)?;
-    match &field.form {
-        Form::Literal(literal) => Some(literal),
-        _ => None,
-    }
+    literals(shape).into_iter().find(|(name, _)| *name == key).map(|(_, literal)| literal)
 }
 
 /// The names of types without the words that all of them begin or end with; of a single one, without the name of the

@@ -267,7 +267,15 @@ impl Parser<'_> {
     /// Whether a list of shapes stands here, and not the level of a message.
     fn begins_list(&mut self) -> bool {
         let is_level = self.kind_at(1) == Kind::Word
-            && !matches!(self.kind_at(2), Kind::CloseBracket | Kind::Bar | Kind::OpenBracket);
+            && !matches!(
+                self.kind_at(2),
+                Kind::CloseBracket
+                    | Kind::Bar
+                    | Kind::OpenBracket
+                    | Kind::Comma
+                    | Kind::Colon
+                    | Kind::Question
+            );
         self.kind() == Kind::OpenBracket && !is_level && self.lists_shapes()
     }
 
@@ -380,7 +388,9 @@ impl Parser<'_> {
             ShapeKind::Named(name) => is_built_in(&name.text) || self.is_shape(&name.text),
             ShapeKind::Literal(_) | ShapeKind::Record(_) => true,
             ShapeKind::List(of) | ShapeKind::Map(of) => self.knows(of),
-            ShapeKind::Union(parts) => parts.iter().all(|part| self.knows(part)),
+            ShapeKind::Tuple(_) | ShapeKind::Union(_) => {
+                shape.inside().into_iter().all(|part| self.knows(part))
+            }
             // What stands there instead was reported.
             ShapeKind::Missing => true,
         }
@@ -392,6 +402,9 @@ impl Parser<'_> {
         loop {
             match self.kind_at(ahead) {
                 Kind::Text | Kind::Number | Kind::OpenBrace => return true,
+                // Only a tuple has labels, and several positions.
+                Kind::Comma | Kind::Colon | Kind::Question if ahead > 1 => return true,
+                Kind::CloseBracket if ahead == 1 => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
                     let own = is_built_in(word) || boolean(word).is_some() || word == "map";
@@ -536,6 +549,6 @@ fn name_for(shape: &Shape) -> String {
             [one, other] => format!("{}Or{}", name_for(one), name_for(other)),
             _ => "Payload".to_owned(),
         },
-        ShapeKind::Record(_) | ShapeKind::Missing => "Payload".to_owned(),
+        ShapeKind::Tuple(_) | ShapeKind::Record(_) | ShapeKind::Missing => "Payload".to_owned(),
     }
 }

@@ -1,12 +1,11 @@
 //! Shapes: what JSON a payload may be.
 
-use std::collections::HashSet;
-
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{ItemKind, Member, Name, Shape, ShapeField, ShapeKind, boolean, is_built_in};
+use crate::ast::{ItemKind, Member, Name, Position, Shape, ShapeField, ShapeKind, boolean, is_built_in};
 use crate::declarations::pascal;
+use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -14,6 +13,9 @@ use crate::source::Span;
 /// What may stand where a shape is missing.
 const SHAPE_HELP: &str = "write `string`, `int`, `bool`, `any`, a text in quotes, a whole number, the name of another \
                           shape, a list `[string]`, or a record `{ name: string }`";
+
+/// How many tokens are looked at to find out whether brackets are closed.
+const FARTHEST_AHEAD: usize = 200;
 
 impl Parser<'_> {
     /// `type Name = shape`, behind its first word.
@@ -80,18 +82,7 @@ impl Parser<'_> {
         let kind = match self.kind() {
             Kind::Text => ShapeKind::Literal(self.take_text().text.into()),
             Kind::Number => self.number(),
-            Kind::OpenBracket => {
-                self.bump();
-                let mut of = self.shape();
-                // A field behind the comma shows that the list was not closed.
-                if self.kind() == Kind::Comma && !matches!(self.kind_at(2), Kind::Colon | Kind::Question) {
-                    of = self.by_place(start, of);
-                }
-                if self.eat(Kind::CloseBracket).is_none() {
-                    self.expected(MALFORMED_SHAPE, "`]`", "a list is written `[shape]`");
-                }
-                ShapeKind::List(Box::new(of))
-            }
+            Kind::OpenBracket => self.brackets(),
             Kind::Open => {
                 self.bump();
                 let inner = self.shape();
@@ -258,7 +249,7 @@ impl Parser<'_> {
                     self.report(finding.suggest("write `}` before `)`", [edit]));
                     return members;
                 }
-                Kind::Word | Kind::Text => members.push(self.shape_field()),
+                Kind::Word | Kind::Text => members.push(Member::Field(self.field("key"))),
                 Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
                 _ => {
                     self.expected(
@@ -337,27 +328,87 @@ impl Parser<'_> {
         }
     }
 
-    /// A list with a shape for each place, which other languages have: all of its elements are one of these.
-    fn by_place(&mut self, start: Span, first: Shape) -> Shape {
-        let index = self.index();
-        let mut parts = vec![first];
-        while self.eat(Kind::Comma).is_some() && self.kind() != Kind::CloseBracket {
-            parts.push(self.shape());
+    /// `[shape]`: a list. `[shape, shape?]`, `[label: shape]`, `[shape,]`, `[]`: a tuple.
+    fn brackets(&mut self) -> ShapeKind {
+        self.bump();
+        let mut positions = Vec::new();
+        let mut is_list = true;
+        while self.kind() != Kind::CloseBracket {
+            positions.push(self.position());
+            if !self.comma_of_tuple(&positions) {
+                break;
+            }
+            is_list = false;
         }
-        let mut known = HashSet::new();
-        parts.retain(|part| known.insert(self.sources.slice(part.span)));
-        let texts: Vec<&str> = parts.iter().map(|part| self.sources.slice(part.span)).collect();
-        let end = if self.kind() == Kind::CloseBracket { self.span() } else { self.previous() };
-        let (all, written) = (start.to(end), format!("[{}]", texts.join(" | ")));
-        let finding = Diagnostic::error(MALFORMED_SHAPE, all, "a list has one shape for all of its elements");
-        let help = format!("write `{}` for a list of these, in any order", shorten(&written));
-        self.report_at(index, finding.suggest(help, [Edit::replace(all, written)]));
-        let span = parts.iter().fold(start.after(), |span, part| span.to(part.span));
-        Shape { kind: ShapeKind::Union(parts), span }
+        if self.eat(Kind::CloseBracket).is_none() {
+            self.expected(MALFORMED_SHAPE, "`]`", "a list is written `[shape]`, a tuple `[shape, shape]`");
+        }
+        let mut positions = with_all_labels_or_none(positions, &mut self.findings);
+        only_last_optional(&mut positions, &mut self.findings);
+        let is_one = |position: &Position| position.label.is_none() && !position.optional;
+        if is_list && matches!(positions.as_slice(), [only] if is_one(only)) {
+            return ShapeKind::List(Box::new(positions.remove(0).shape));
+        }
+        ShapeKind::Tuple(positions)
     }
 
-    /// `key: shape`, `key?: shape`
-    fn shape_field(&mut self) -> Member {
+    /// `shape`, `shape?`, `label: shape`, `label?: shape`
+    fn position(&mut self) -> Position {
+        if self.begins_label() {
+            let ShapeField { documentation, name, optional, shape } = self.field("label");
+            return Position { documentation, label: Some(name), optional, shape };
+        }
+        let shape = self.shape();
+        let optional = self.eat(Kind::Question).is_some();
+        Position { documentation: Vec::new(), label: None, optional, shape }
+    }
+
+    /// Whether a label stands here: a word with a `:` behind it, or with `?:`.
+    fn begins_label(&self) -> bool {
+        let colon = if self.kind_at(1) == Kind::Question { 2 } else { 1 };
+        matches!(self.kind(), Kind::Word | Kind::Text) && self.kind_at(colon) == Kind::Colon
+    }
+
+    /// Takes the comma behind a position; nothing if the tuple ends there.
+    fn comma_of_tuple(&mut self, positions: &[Position]) -> bool {
+        let is_labelled = positions.last().is_some_and(|position| position.label.is_some());
+        if self.kind() == Kind::Comma {
+            // A field behind the comma shows that the list was not closed.
+            let colon = if self.kind_at(2) == Kind::Question { 3 } else { 2 };
+            let is_field = self.records > 0 && self.kind_at(colon) == Kind::Colon;
+            if is_field && !is_labelled && !self.closes_ahead() {
+                return false;
+            }
+            self.bump();
+            return true;
+        }
+        if self.begins_label() && is_labelled && !self.ends_record() {
+            let behind = self.previous();
+            let finding = Diagnostic::error(MALFORMED_SHAPE, behind.after(), "`,` is missing");
+            self.report(finding.suggest("write `,` between positions", [Edit::after(behind, ",")]));
+            return true;
+        }
+        false
+    }
+
+    /// Whether the brackets around this place close before the braces around them do.
+    fn closes_ahead(&self) -> bool {
+        let mut inner = 0usize;
+        for ahead in 0..FARTHEST_AHEAD {
+            match self.kind_at(ahead) {
+                Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
+                Kind::CloseBracket if inner == 0 => return true,
+                Kind::CloseBrace | Kind::Close if inner == 0 => return false,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => inner -= 1,
+                Kind::EndOfFile => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// `key: shape`, `key?: shape`; `what` is what stands before the `:`.
+    fn field(&mut self, what: &str) -> ShapeField {
         let documentation = self.take_documentation();
         let name = if self.kind() == Kind::Text { self.take_text() } else { self.take_word() };
         let mut optional = self.eat(Kind::Question).is_some();
@@ -375,19 +426,19 @@ impl Parser<'_> {
                 let help = format!("write `{shown}: string`, or what else its value is");
                 self.expected(MALFORMED_SHAPE, "`:`", &help);
                 let shape = self.missing_shape();
-                return Member::Field(ShapeField { documentation, name, optional, shape });
+                return ShapeField { documentation, name, optional, shape };
             }
         }
         let shape = self.shape();
         if self.kind() == Kind::Question {
             let mark = self.bump();
-            let finding = Diagnostic::error(MALFORMED_SHAPE, mark, "`?` stands behind the key");
+            let finding = Diagnostic::error(MALFORMED_SHAPE, mark, format!("`?` stands behind the {what}"));
             let mut edits = vec![Edit::delete(mark)];
             edits.extend((!optional).then(|| Edit::after(name.span, "?")));
             self.findings.push(finding.suggest(format!("write `{}?: …`", shorten(&name.text)), edits));
             optional = true;
         }
-        Member::Field(ShapeField { documentation, name, optional, shape })
+        ShapeField { documentation, name, optional, shape }
     }
 
     /// Whether a shape begins here, in the line of what stands before it.
@@ -429,4 +480,47 @@ impl Parser<'_> {
         let span = start.to(name.span);
         Some(if is_rest { Member::Rest(span) } else { Member::Spread { name, span } })
     }
+}
+
+/// Positions of which all have labels or none has. Otherwise those that are there are left out.
+fn with_all_labels_or_none(positions: Vec<Position>, findings: &mut Findings) -> Vec<Position> {
+    let first = positions.iter().find(|position| position.label.is_none() && !is_missing(position));
+    let labelled: Vec<&Position> = positions.iter().filter(|position| position.label.is_some()).collect();
+    let (Some(first), false) = (first, labelled.is_empty()) else { return positions };
+    let edits = labelled.iter().flat_map(|position| {
+        let label = Span { end: position.shape.span.start, ..position.span() };
+        let mark = position.optional.then(|| Edit::after(position.shape.span, "?"));
+        std::iter::once(Edit::delete(label)).chain(mark)
+    });
+    let finding =
+        Diagnostic::error(MALFORMED_SHAPE, first.span(), "this position has no label, and others have")
+            .label("all positions of a tuple have labels, or none has")
+            .suggest("leave the labels out", edits);
+    findings.push(finding.otherwise("write a label before this position, too: `label: …`"));
+    let unlabelled =
+        positions.into_iter().map(|position| Position { documentation: Vec::new(), label: None, ..position });
+    unlabelled.collect()
+}
+
+/// Whether nothing could be read, which has been reported.
+fn is_missing(position: &Position) -> bool {
+    position.shape.kind == ShapeKind::Missing
+}
+
+/// Reports what must be there behind what may be absent, and takes it for what may be absent.
+fn only_last_optional(positions: &mut [Position], findings: &mut Findings) {
+    let optional = positions.iter().position(|position| position.optional).unwrap_or(positions.len());
+    let behind = positions.get_mut(optional..).unwrap_or_default();
+    let required = || behind.iter().filter(|position| !position.optional && !is_missing(position));
+    if let Some(first) = required().next() {
+        let mark = |position: &Position| {
+            Edit::after(position.label.as_ref().map_or(position.shape.span, |label| label.span), "?")
+        };
+        let text = "this position must be there, and one before it may be absent";
+        let finding = Diagnostic::error(MALFORMED_SHAPE, first.span(), text)
+            .label("only the last positions of a tuple may be absent")
+            .suggest("write `?` here, too", required().map(mark));
+        findings.push(finding.otherwise("or write no `?` before it"));
+    }
+    behind.iter_mut().for_each(|position| position.optional = true);
 }

@@ -1,12 +1,12 @@
-//! Gives the records and unions that stand inside other shapes names of their own, for each is a type in Rust.
+//! Gives the records, unions and tuples that stand inside other shapes names of their own, for each is a type in Rust.
 //!
-//! Afterwards a record or a union stands only where a `type` item has it, with one exception: a union of something
-//! with `null` stays where it is, since that is an `Option`.
+//! Afterwards a record or a union stands only where a `type` item has it, with two exceptions: a union of something
+//! with `null` stays where it is, since that is an `Option`. A tuple that is one in Rust stays as well.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::ast::Name;
-use crate::declarations::{Alternative, DeclaredShape, Form, pascal};
+use crate::declarations::{Alternative, DeclaredShape, Form, Position, is_struct, pascal};
 use crate::source::Span;
 
 /// Names all of them; the new shapes stand behind the declared ones.
@@ -60,6 +60,16 @@ impl Inner {
                 }
                 Form::Record(record)
             }
+            Form::Tuple(positions) => {
+                let positions = positions.into_iter().map(|position| {
+                    let mut site = part(&of_position(&position), position.span);
+                    if !is_inner {
+                        site.owner.clone_from(&position.owner);
+                    }
+                    self.position(position, &site)
+                });
+                Form::Tuple(positions.collect())
+            }
             Form::Literal(_) => Form::Union(vec![only(shape.form, shape.name.span)]),
             Form::Union(parts) if parts.iter().any(|part| part.form == Form::Null) => {
                 self.union(parts, &part("Value", shape.name.span))
@@ -88,10 +98,27 @@ impl Inner {
             Form::List(of) => Form::List(Box::new(self.inside(*of, site))),
             Form::Map(of) => Form::Map(Box::new(self.inside(*of, site))),
             Form::Union(parts) => self.union(parts, site),
-            Form::Record(_) => self.named(form, site),
+            Form::Tuple(positions) if !is_struct(&positions) => {
+                let positions = positions.into_iter().map(|position| {
+                    let part = format!("{}{}", site.part, of_position(&position));
+                    let site = Site { part, span: position.span, owner: site.owner.clone(), ..*site };
+                    self.position(position, &site)
+                });
+                Form::Tuple(positions.collect())
+            }
+            Form::Record(_) | Form::Tuple(_) => self.named(form, site),
             Form::Literal(_) => self.named(Form::Union(vec![only(form, site.span)]), site),
             other => other,
         }
+    }
+
+    /// A position, in which a literal that is always there stays where it is.
+    fn position(&mut self, mut position: Position, site: &Site) -> Position {
+        position.form = match position.form {
+            Form::Literal(_) if !position.optional => position.form,
+            form => self.inside(form, site),
+        };
+        position
     }
 
     /// A union inside of another form: `null` stays next to what is named.
@@ -149,6 +176,15 @@ impl Inner {
 /// An alternative that is not written as one.
 fn only(form: Form, span: Span) -> Alternative {
     Alternative { form, span, text: String::new() }
+}
+
+/// What the name of a shape ends in that stands in a position of a tuple.
+fn of_position(position: &Position) -> String {
+    match (&position.label, position.place.parse::<usize>()) {
+        (Some(label), _) => part_name(&label.text),
+        (None, Ok(place)) => format!("Part{}", place + 1),
+        (None, Err(_)) => "Part".to_owned(),
+    }
 }
 
 /// What the name of a shape ends in that stands in a field: `mimeType` is `MimeType`, and `_meta` is `Meta`.

@@ -10,6 +10,7 @@ mod groups;
 mod inner_shapes;
 mod items;
 mod keys;
+mod labels;
 pub mod load;
 mod messages;
 mod paths;
@@ -36,6 +37,7 @@ pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resol
     items::announce(&items, &sides, &mut resolution, diagnostics);
     keys::declare(&items, &mut resolution, diagnostics);
     items::define(&items, &sides, &mut resolution, diagnostics);
+    labels::number(&mut resolution);
     paths::check(&items, &sides, &resolution, diagnostics);
     bare::make_up(&mut resolution, diagnostics);
     for (index, definition) in resolution.definitions.iter().enumerate() {

@@ -2,14 +2,19 @@
 //!
 //! A payload without a shape is not looked into, and neither is what is `any`, an `object`, or the value of a `map`.
 
+use std::collections::HashSet;
+
 use mcp_protocol_machine::protocol::{Kind, Literal, MessageIndex, position};
 
 use super::items::Sides;
+use super::labels;
 use super::placed::Placed;
 use crate::ast::{
     AnnouncedField, Condition, ItemKind, JsonPath, KeyFieldPlace, MessageField, Modifier, Name,
 };
-use crate::declarations::{Declarations, Field, Form, Meaning, PayloadType, Record, Resolution, Shapes};
+use crate::declarations::{
+    Declarations, Field, Form, Meaning, PayloadType, Position, Record, Resolution, Shapes,
+};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes as finding;
 
@@ -42,7 +47,7 @@ pub(super) fn check(
                     if let Modifier::Pages { next, .. } = modifier
                         && let [reply] = request.replies.as_slice()
                     {
-                        paths.of_message(&reply.name, next, Lists::End);
+                        paths.of_message(&reply.name, next, Reach::OneMessage);
                     }
                 }
             }
@@ -67,7 +72,7 @@ pub(super) fn check(
                 if let Some((owner, form)) = &what {
                     let required = required(items, |holder| sides.side(holder) == Some(side));
                     for path in defaults.iter().chain(required) {
-                        paths.walk(owner.clone(), form, path, Lists::End);
+                        paths.walk(owner.clone(), form, path, Reach::SomeMessages);
                     }
                 }
                 announced.push(what);
@@ -100,13 +105,15 @@ fn required<'i>(
     })
 }
 
-/// What a path does where it meets a list.
+/// What a path leads into, and what it does where it meets a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lists {
-    /// It goes on in each of its elements.
-    Through,
-    /// It goes on in the element at its position, if it has one.
-    End,
+enum Reach {
+    /// The payload of one message: it goes on in the element at its position, if it has one, which may be a label.
+    OneMessage,
+    /// Those of several messages, or what they announce. Their labels may differ, so it has none.
+    SomeMessages,
+    /// The payload of one message, where it goes on in each element of a list.
+    EachElement,
 }
 
 /// How many keys of a path lead somewhere, and what is wrong with the next one.
@@ -146,14 +153,14 @@ impl<'a> Paths<'a, '_> {
         }
     }
 
-    fn of_message(&mut self, message: &Name, path: &JsonPath, lists: Lists) -> Option<Vec<&'a Form>> {
+    fn of_message(&mut self, message: &Name, path: &JsonPath, reach: Reach) -> Option<Vec<&'a Form>> {
         let (owner, form) = self.payload(message)?;
-        self.walk(owner, form, path, lists)
+        self.walk(owner, form, path, reach)
     }
 
     fn field(&mut self, field: &MessageField) {
         self.must_carry(&field.message, &field.path);
-        self.of_message(&field.message, &field.path, Lists::End);
+        self.of_message(&field.message, &field.path, Reach::OneMessage);
     }
 
     /// Reports a message that carries nothing, where something of what it carries is named.
@@ -168,7 +175,7 @@ impl<'a> Paths<'a, '_> {
     /// A path to a text or a whole number.
     fn value(&mut self, what: &str, message: &Name, path: &JsonPath) {
         self.must_carry(message, path);
-        let Some(found) = self.of_message(message, path, Lists::End) else { return };
+        let Some(found) = self.of_message(message, path, Reach::OneMessage) else { return };
         if found.is_empty() || found.iter().any(|form| self.may_be_value(form)) {
             return;
         }
@@ -180,6 +187,14 @@ impl<'a> Paths<'a, '_> {
         let fields = fields.filter(|field| self.may_be_value(&field.form));
         let fields: Vec<&str> = fields.map(|field| field.name.text.as_str()).take(MOST_FIELDS).collect();
         let is_list = |form: &&Form| matches!(form, Form::List(of) if self.may_be_value(of));
+        let positions = leaves.iter().flat_map(|form| match form {
+            Form::Tuple(positions) => positions.as_slice(),
+            _ => &[],
+        });
+        let positions = positions.filter(|position| self.may_be_value(&position.form));
+        let name =
+            |position: &'a Position| position.label.as_ref().map_or(&position.place, |label| &label.text);
+        let fields: Vec<&str> = fields.into_iter().chain(positions.map(name).map(String::as_str)).collect();
         let inside = match fields.as_slice() {
             [] if leaves.iter().any(is_list) => vec!["0"],
             _ => fields,
@@ -199,7 +214,7 @@ impl<'a> Paths<'a, '_> {
 
     fn condition(&mut self, message: &Name, condition: Option<&Condition>) {
         let Some(condition) = condition else { return };
-        let Some(found) = self.of_message(message, &condition.path, Lists::End) else { return };
+        let Some(found) = self.of_message(message, &condition.path, Reach::OneMessage) else { return };
         let Some(literal) = &condition.literal else { return };
         let mut texts = Vec::new();
         if found.into_iter().all(|form| self.is_one_of(form, &mut texts))
@@ -228,7 +243,7 @@ impl<'a> Paths<'a, '_> {
             Modifier::Requires { condition, .. } => self.condition(message, condition.as_ref()),
             Modifier::Cancels { id, .. } => self.value("the id of a request", message, id),
             Modifier::Pages { cursor: path, .. } => {
-                self.of_message(message, path, Lists::End);
+                self.of_message(message, path, Reach::OneMessage);
             }
             Modifier::Reports { token, of, .. } => {
                 self.value("a token", message, token);
@@ -236,13 +251,13 @@ impl<'a> Paths<'a, '_> {
             }
             Modifier::Grants { path, .. } | Modifier::Revokes { path, .. } => {
                 self.must_carry(message, path);
-                self.of_message(message, path, Lists::Through);
+                self.of_message(message, path, Reach::EachElement);
             }
             Modifier::Rounds { reply, state, given, answers, questions, .. } => {
                 for (message, path) in
                     [(message, state), (message, answers), (reply, given), (reply, questions)]
                 {
-                    self.of_message(message, path, Lists::End);
+                    self.of_message(message, path, Reach::OneMessage);
                 }
             }
             Modifier::During { requests, condition, .. } => self.during(requests, condition.as_ref()),
@@ -289,7 +304,7 @@ impl<'a> Paths<'a, '_> {
     fn of_some(&mut self, forms: impl Iterator<Item = (String, &'a Form)>, path: &JsonPath) {
         let mut wrong = None;
         for (owner, form) in forms {
-            match self.follow(owner, form, path, Lists::End) {
+            match self.follow(owner, form, path, Reach::SomeMessages) {
                 Ok(_) => return,
                 // The form that has the most of it says best what is wrong.
                 Err(found) => {
@@ -321,13 +336,15 @@ impl<'a> Paths<'a, '_> {
                 let found = self.declarations.indices().find_map(|index| {
                     let is_request = self.declarations.message(index)?.table.kind == Kind::Request;
                     let (owner, form) = self.payload_of(index).filter(|_| is_request)?;
-                    self.follow(owner.clone(), form, path, Lists::End).is_ok().then_some((owner, form))
+                    self.follow(owner.clone(), form, path, Reach::SomeMessages)
+                        .is_ok()
+                        .then_some((owner, form))
                 });
                 let (owner, form) = found?;
                 (owner, form, path)
             }
         };
-        let found = self.follow(owner.clone(), form, path, Lists::End).ok()?;
+        let found = self.follow(owner.clone(), form, path, Reach::OneMessage).ok()?;
         let [form] = found.as_slice() else { return None };
         let owner = match form {
             Form::Named(index) if !self.is_inner(*index) => {
@@ -344,9 +361,9 @@ impl<'a> Paths<'a, '_> {
         owner: String,
         form: &'a Form,
         path: &JsonPath,
-        lists: Lists,
+        reach: Reach,
     ) -> Option<Vec<&'a Form>> {
-        match self.follow(owner, form, path, lists) {
+        match self.follow(owner, form, path, reach) {
             Ok(found) => Some(found),
             Err(wrong) => {
                 self.diagnostics.push(wrong.found);
@@ -361,40 +378,48 @@ impl<'a> Paths<'a, '_> {
         mut owner: String,
         form: &'a Form,
         path: &JsonPath,
-        lists: Lists,
+        reach: Reach,
     ) -> Result<Vec<&'a Form>, Box<Wrong>> {
         let mut here = vec![form];
         for (depth, key) in path.segments.iter().enumerate() {
-            let mut records = Vec::new();
+            let (mut records, mut tuples): (Vec<&Record>, Vec<&[Position]>) = (Vec::new(), Vec::new());
             let mut open = false;
             let mut next = Vec::new();
             let mut other = "";
-            let mut waiting = here;
-            while let Some(form) = waiting.pop() {
-                match self.shapes().behind(form) {
+            let leaves = self.leaves(here, reach);
+            let label = labels::place(&leaves, &key.text);
+            let place = position(&key.text).or(label.filter(|_| reach == Reach::OneMessage));
+            for leaf in leaves {
+                match leaf {
                     Form::Record(record) => {
                         next.extend(record.field(&key.text).map(|field| &field.form));
                         records.push(record);
                     }
                     Form::Any | Form::Object => open = true,
                     Form::Map(of) => next.push(of),
-                    Form::List(of) if lists == Lists::Through => waiting.push(of),
                     Form::List(of) if position(&key.text).is_some() => next.push(of),
-                    Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
                     Form::List(_) => other = "a list",
-                    Form::Null => {}
+                    Form::Tuple(positions) => {
+                        next.extend(place.and_then(|place| positions.get(place)).map(|found| &found.form));
+                        tuples.push(positions);
+                    }
                     Form::String | Form::Literal(Literal::Text(_)) => other = "a text",
                     Form::Int | Form::Uint | Form::Number | Form::Literal(Literal::Int(_)) => {
                         other = "a number"
                     }
                     Form::Bool | Form::Literal(Literal::Bool(_)) => other = "`true` or `false`",
-                    Form::Named(_) => {}
+                    // Names and unions have been followed.
+                    Form::Null | Form::Named(_) | Form::Union(_) => {}
                 }
             }
             if next.is_empty() && !open && !is_of_rest(&records, key) {
-                let found = match records.is_empty() {
-                    true => finding::no_members(key, &owner, other),
-                    false => finding::no_such_field(key, &owner, names(&records)),
+                let found = match (records.as_slice(), tuples.as_slice()) {
+                    ([], []) => finding::no_members(key, &owner, other),
+                    ([], tuples) => match label {
+                        Some(place) => finding::label_of_one_message(key, &owner, place),
+                        None => finding::no_such_position(key, &owner, tuples),
+                    },
+                    (records, _) => finding::no_such_field(key, &owner, names(records)),
                 };
                 return Err(Box::new(Wrong { depth, found }));
             }
@@ -411,6 +436,35 @@ impl<'a> Paths<'a, '_> {
             here = next;
         }
         Ok(here)
+    }
+
+    /// What forms are in the end, and in place of the lists that a path goes through, their elements.
+    fn leaves(&self, forms: Vec<&'a Form>, reach: Reach) -> Vec<&'a Form> {
+        let (mut leaves, mut seen): (Vec<&Form>, HashSet<*const Form>) = (Vec::new(), HashSet::new());
+        let mut waiting = forms;
+        while let Some(form) = waiting.pop() {
+            for leaf in self.shapes().leaves(form) {
+                match leaf {
+                    // A list may have itself among its elements.
+                    Form::List(_) | Form::Tuple(_) if reach == Reach::EachElement => {
+                        if seen.insert(std::ptr::from_ref(leaf)) {
+                            waiting.extend(elements(leaf));
+                        }
+                    }
+                    leaf => leaves.push(leaf),
+                }
+            }
+        }
+        leaves
+    }
+}
+
+/// What the elements of a list may be.
+fn elements(form: &Form) -> Vec<&Form> {
+    match form {
+        Form::List(of) => vec![of],
+        Form::Tuple(positions) => positions.iter().map(|position| &position.form).collect(),
+        _ => Vec::new(),
     }
 }
 

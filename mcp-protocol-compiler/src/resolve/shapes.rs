@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::placed::Placed;
 use crate::ast::{self, Item, Member, Name, Payload, ShapeKind, WrittenShape};
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record, built_in_word};
+use crate::declarations::{
+    Alternative, DeclaredShape, Field, Form, MOST_POSITIONS, Position, Record, built_in_word,
+};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes::{self as finding, CalledTheSame};
 use crate::findings::size;
@@ -235,6 +237,7 @@ impl<'a> Forms<'a, '_> {
             ShapeKind::Named(name) => self.named(name, own),
             ShapeKind::Literal(literal) => Form::Literal(literal.clone()),
             ShapeKind::List(of) => Form::List(Box::new(self.form(of, own))),
+            ShapeKind::Tuple(positions) => self.tuple(positions, shape.span, own),
             ShapeKind::Map(of) => Form::Map(Box::new(self.form(of, own))),
             ShapeKind::Union(parts) => {
                 let part = |part: &'a ast::Shape| alternative(self.form(part, own), part);
@@ -243,6 +246,32 @@ impl<'a> Forms<'a, '_> {
             ShapeKind::Record(members) => self.record(members, shape.span, own, false),
             ShapeKind::Missing => Form::Any,
         }
+    }
+
+    fn tuple(&mut self, written: &'a [ast::Position], span: Span, own: Own<'a>) -> Form {
+        if written.len() > MOST_POSITIONS {
+            self.diagnostics.push(size::too_many_positions(span, MOST_POSITIONS));
+            return Form::Any;
+        }
+        let mut labels: HashMap<&str, Span> = HashMap::new();
+        let mut positions = Vec::new();
+        for (place, position) in written.iter().enumerate() {
+            if let Some(label) = &position.label
+                && let Some(first) = labels.insert(&label.text, label.span)
+            {
+                self.diagnostics.push(finding::label_twice(label.span, first, &label.text));
+            }
+            positions.push(Position {
+                place: place.to_string(),
+                label: position.label.clone(),
+                span: position.span(),
+                owner: own.name.to_owned(),
+                documentation: position.documentation.clone(),
+                optional: position.optional,
+                form: self.form(&position.shape, own),
+            });
+        }
+        Form::Tuple(positions)
     }
 
     fn named(&mut self, name: &Name, own: Own<'_>) -> Form {
@@ -436,13 +465,16 @@ fn is_written(form: &Form, has_value: &[bool]) -> bool {
         Form::Record(record) => {
             record.fields.iter().all(|field| field.optional || is_written(&field.form, has_value))
         }
+        Form::Tuple(positions) => {
+            positions.iter().all(|position| position.optional || is_written(&position.form, has_value))
+        }
         Form::Union(parts) => parts.iter().any(|part| is_written(&part.form, has_value)),
         Form::Named(index) => has_value.get(*index).copied().unwrap_or(true),
         _ => true,
     }
 }
 
-/// Names and unions that lead back to where they begin, without a record, list or map on the way: `type A = A | string`.
+/// Names and unions that lead back to where they begin, without a record, list, tuple or map on the way: `type A = A | string`.
 struct Loops<'a> {
     shapes: &'a [DeclaredShape],
     state: Vec<Visit>,

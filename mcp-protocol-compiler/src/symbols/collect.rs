@@ -187,7 +187,6 @@ impl<'a> Collector<'a> {
             ShapeKind::Named(name) => {
                 self.shape_name(name);
             }
-            ShapeKind::List(inner) | ShapeKind::Map(inner) => self.shape(inner),
             ShapeKind::Record(members) => {
                 for member in members {
                     match member {
@@ -198,8 +197,7 @@ impl<'a> Collector<'a> {
                     }
                 }
             }
-            ShapeKind::Union(parts) => parts.iter().for_each(|part| self.shape(part)),
-            ShapeKind::Literal(_) | ShapeKind::Missing => {}
+            _ => shape.inside().into_iter().for_each(|inner| self.shape(inner)),
         }
     }
 

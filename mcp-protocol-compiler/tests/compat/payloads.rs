@@ -17,6 +17,8 @@ enum Shape {
     Literal(&'static str),
     Name(usize),
     List(Box<Shape>),
+    /// With how many positions must be there.
+    Tuple(Vec<Shape>, usize),
     Map(Box<Shape>),
     Record(Vec<(&'static str, bool, Shape)>, bool),
     Union(Vec<Shape>),
@@ -25,13 +27,14 @@ enum Shape {
 const WORDS: [&str; 8] = ["string", "bool", "null", "int", "uint", "number", "object", "any"];
 
 fn shape(random: &mut Random, depth: usize, shapes: usize) -> Shape {
-    match random.below(if depth == 0 { 10 } else { 17 }) {
+    match random.below(if depth == 0 { 10 } else { 20 }) {
         0..=5 => Shape::Word(WORDS[random.below(WORDS.len())]),
         6 | 7 => Shape::Literal(LITERALS[random.below(LITERALS.len())]),
         8 | 9 => Shape::Name(random.below(shapes)),
         10 => Shape::List(Box::new(shape(random, depth - 1, shapes))),
         11 => Shape::Map(Box::new(shape(random, depth - 1, shapes))),
         12..=14 => record(random, depth, shapes),
+        15..=17 => tuple(random, depth, shapes),
         _ => {
             let many = 2 + random.below(2);
             Shape::Union((0..many).map(|_| shape(random, depth - 1, shapes)).collect())
@@ -47,6 +50,20 @@ fn record(random: &mut Random, depth: usize, shapes: usize) -> Shape {
     Shape::Record(fields.collect(), random.chance(15))
 }
 
+fn tuple(random: &mut Random, depth: usize, shapes: usize) -> Shape {
+    let many = random.below(4);
+    let positions = (0..many).map(|_| position(random, depth, shapes)).collect();
+    Shape::Tuple(positions, random.below(many + 1))
+}
+
+/// A literal often, which tells tuples apart.
+fn position(random: &mut Random, depth: usize, shapes: usize) -> Shape {
+    match random.chance(30) {
+        true => Shape::Literal(LITERALS[random.below(LITERALS.len())]),
+        false => shape(random, depth.saturating_sub(1), shapes),
+    }
+}
+
 /// One random change somewhere.
 fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
     let deeper = random.chance(70);
@@ -60,6 +77,22 @@ fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
                 _ => edit(random, &mut parts[place], shapes),
             }
         }
+        Shape::Tuple(positions, least) if deeper => match random.below(4) {
+            0 if !positions.is_empty() => {
+                positions.remove(random.below(positions.len()));
+                *least = positions.len().min(*least);
+            }
+            1 => {
+                let place = random.below(positions.len() + 1);
+                positions.insert(place, position(random, 2, shapes));
+            }
+            2 => *least = random.below(positions.len() + 1),
+            _ if positions.is_empty() => *least = 0,
+            _ => {
+                let place = random.below(positions.len());
+                edit(random, &mut positions[place], shapes);
+            }
+        },
         Shape::Record(fields, rest) if deeper && !fields.is_empty() => {
             let place = random.below(fields.len());
             match random.below(5) {
@@ -85,6 +118,13 @@ fn text(shape: &Shape) -> String {
         Shape::Name(0) => "Root".to_owned(),
         Shape::Name(number) => format!("T{number}"),
         Shape::List(of) => format!("[{}]", text(of)),
+        Shape::Tuple(positions, least) => {
+            let positions = positions.iter().enumerate().map(|(place, shape)| match place < *least {
+                true => format!("{},", text(shape)),
+                false => format!("({})?,", text(shape)),
+            });
+            format!("[{}]", positions.collect::<String>())
+        }
         Shape::Map(of) => format!("map ({})", text(of)),
         Shape::Record(fields, rest) => {
             let fields = fields.iter().map(|(name, optional, shape)| {

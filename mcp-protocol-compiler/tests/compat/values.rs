@@ -56,7 +56,10 @@ pub(crate) fn value(random: &mut Random, tables: &Protocol, shape: &Shape, depth
             2 => json!(random.below(3)),
             3 => json!(0.5),
             4 => json!(["x", "y", "other"][random.below(3)]),
-            5 => json!([inner(random, &Shape::Any)?]),
+            5 => {
+                let many = random.below(4);
+                Value::Array((0..many).map(|_| inner(random, &Shape::Any)).collect::<Option<_>>()?)
+            }
             _ => json!({ "other": inner(random, &Shape::Any)? }),
         },
         Shape::Null => json!(null),
@@ -73,9 +76,15 @@ pub(crate) fn value(random: &mut Random, tables: &Protocol, shape: &Shape, depth
             false => json!({ "other": inner(random, &Shape::Any)? }),
         },
         Shape::List(of) => {
-            let many = random.below(3);
+            let many = random.below(4);
             let elements: Option<Vec<Value>> = (0..many).map(|_| inner(random, of)).collect();
             elements.map_or(json!([]), Value::Array)
+        }
+        Shape::Tuple(positions) => {
+            let least = positions.iter().filter(|position| position.required).count();
+            let many = least + random.below(positions.len() - least + 1);
+            let elements = positions.iter().take(many).map(|position| inner(random, &position.shape));
+            Value::Array(elements.collect::<Option<_>>()?)
         }
         Shape::Map(of) => {
             let keys = ["a", "b", "type", "other"].into_iter().filter(|_| random.chance(40));

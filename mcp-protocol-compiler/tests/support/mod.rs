@@ -109,6 +109,9 @@ fn rename(shape: &mut Shape, old: &str, new: &str) {
         ShapeKind::Named(name) if name.text == old => name.text = new.to_owned(),
         ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => {}
         ShapeKind::List(of) | ShapeKind::Map(of) => rename(of, old, new),
+        ShapeKind::Tuple(positions) => {
+            positions.iter_mut().for_each(|position| rename(&mut position.shape, old, new));
+        }
         ShapeKind::Union(parts) => parts.iter_mut().for_each(|part| rename(part, old, new)),
         ShapeKind::Record(members) => members.iter_mut().for_each(|member| match member {
             Member::Field(field) => rename(&mut field.shape, old, new),

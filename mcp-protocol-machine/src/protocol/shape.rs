@@ -37,6 +37,8 @@ pub enum Shape {
     Literal(Literal),
     /// `[shape]`: a list of any length.
     List(Of),
+    /// `[first, second?]`: a list with exactly these positions, of which the last ones may be absent.
+    Tuple(List<Position>),
     /// `map shape`: an object with any keys, whose values all have this shape.
     Map(Of),
     /// `{ … }`: an object with these fields.
@@ -144,5 +146,18 @@ pub struct RecordField {
     /// Whether the member must be there. One that is `null` is there.
     pub required: bool,
     /// The shape of its value.
+    pub shape: Shape,
+}
+
+/// A position of a tuple.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Position {
+    /// What its author calls it. It is not in the JSON.
+    pub label: Option<Text>,
+    /// Whether the element must be there. One that is `null` is there. No position that must be there stands behind one
+    /// that need not.
+    pub required: bool,
+    /// The shape of the element.
     pub shape: Shape,
 }

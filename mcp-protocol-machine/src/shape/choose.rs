@@ -1,17 +1,19 @@
 //! Which alternative of a union a value is.
 //!
 //! A value is an alternative of its own JSON type. Among objects, a record is possible if the fields that its shape
-//! fixes to literals, texts mostly, have these values. Of the alternatives that are possible, the first is taken whose
-//! required fields are all there. No other field decides, so that a mistake in it is reported where it is.
+//! fixes to literals, texts mostly, have these values; among lists, a tuple is possible if it has a position for each
+//! element, and these are the literals to which it fixes their positions. Of the alternatives that are possible, the first is taken whose required fields are all
+//! there, or whose required positions. No other field decides, so that a mistake in it is reported
+//! where it is.
 
 use std::ops::ControlFlow;
 
 use super::json::{Json, JsonKind};
 use super::whole::whole;
-use crate::protocol::{Literal, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{Literal, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
 
-/// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record is left by its
-/// literals, the value is that record, even if required fields are missing.
+/// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record or tuple is
+/// left by its literals, the value is that one, even if required fields are missing, or there are too few elements.
 pub fn choose<J: Json>(protocol: &Protocol, union: &[Shape], value: &J) -> Option<usize> {
     chosen(protocol, union, value, &value.kind())
 }
@@ -31,6 +33,7 @@ pub(super) fn chosen<J: Json>(
             Shape::Record(record) => {
                 required(record).all(|name| value.with_member(name, |member| member.is_some()))
             }
+            Shape::Tuple(positions) => has_as_many(positions, count(value)),
             _ => true,
         }
     });
@@ -146,8 +149,49 @@ fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &J, kind: &Jso
             }
         }),
         (Shape::Object | Shape::Map(_), JsonKind::Object) | (Shape::List(_), JsonKind::List) => true,
+        (Shape::Tuple(positions), JsonKind::List) => {
+            count(value) <= positions.len() && has_literals(protocol, positions, value)
+        }
         (leaf, kind) => is_scalar(leaf, value, kind),
     }
+}
+
+/// Whether the elements of a list are the literals that a tuple has in their positions. There may be more elements.
+pub(super) fn has_literals<J: Json>(protocol: &Protocol, positions: &[Position], list: &J) -> bool {
+    let mut left = positions.iter();
+    let read = list.each_element(|element| {
+        let Some(position) = left.next() else { return ControlFlow::Break(true) };
+        let is_possible = match fixed(protocol, &position.shape) {
+            Some(literals) => {
+                let kind = element.kind();
+                literals.iter().any(|literal| is_literal(literal, element, &kind))
+            }
+            None => true,
+        };
+        if is_possible { ControlFlow::Continue(()) } else { ControlFlow::Break(false) }
+    });
+    !matches!(read, ControlFlow::Break(false))
+        && left.all(|position| !position.required || fixed(protocol, &position.shape).is_none())
+}
+
+/// How many elements a list has.
+pub(super) fn count<J: Json>(list: &J) -> usize {
+    let mut count = 0;
+    let _all = list.each_element(|_| {
+        count += 1;
+        ControlFlow::<()>::Continue(())
+    });
+    count
+}
+
+/// Whether a list of so many elements has those that must be there, and none behind the last position.
+pub(super) fn has_as_many(positions: &[Position], count: usize) -> bool {
+    (least(positions)..=positions.len()).contains(&count)
+}
+
+/// How many elements a list must have at least.
+pub(super) fn least(positions: &[Position]) -> usize {
+    positions.iter().filter(|position| position.required).count()
 }
 
 /// Whether a value is what a shape says that is neither made of others nor looks into objects and lists.
@@ -202,7 +246,7 @@ fn takes(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
         | (Shape::Int, Shape::Literal(Literal::Int(_)))
         | (Shape::Text, Shape::Literal(Literal::Text(_)))
         | (Shape::Bool, Shape::Literal(Literal::Bool(_)))
-        | (Shape::List(_), Shape::List(_))
+        | (Shape::List(_), Shape::List(_) | Shape::Tuple(_))
         | (Shape::Object | Shape::Map(_), Shape::Object | Shape::Map(_) | Shape::Record(_)) => true,
         (Shape::Uint, Shape::Literal(Literal::Int(number))) => *number >= 0,
         (Shape::Record(earlier), Shape::Object | Shape::Map(_)) => {
@@ -215,6 +259,16 @@ fn takes(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
             };
             required(earlier).all(|name| required(later).any(|of_later| of_later == name))
                 && fixed_in(protocol, earlier).all(|(name, _, literals)| is_fixed(name, &literals))
+        }
+        (Shape::Tuple(earlier), Shape::Tuple(later)) => {
+            // What stands behind the last position of the later one is never there.
+            let fixes_no_more = earlier.iter().zip(later.iter()).all(|(earlier, later)| {
+                fixed(protocol, &earlier.shape).is_none_or(|literals| {
+                    let of_later = fixed(protocol, &later.shape);
+                    of_later.is_some_and(|of_later| of_later.iter().all(|literal| literals.contains(literal)))
+                })
+            });
+            least(earlier) <= least(later) && earlier.len() >= later.len() && fixes_no_more
         }
         (earlier, later) => earlier == later,
     }
@@ -237,11 +291,16 @@ pub(super) fn fixed_in<'p>(
 
 /// The literals that a field may be, if it may be nothing else.
 pub(super) fn fixed_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<Vec<&'p Literal>> {
-    if !matches!(field.shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_)) {
+    fixed(protocol, &field.shape)
+}
+
+/// The literals that a value may be, if it may be nothing else.
+pub(super) fn fixed<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<Vec<&'p Literal>> {
+    if !matches!(shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_)) {
         return None;
     }
     let mut literals = Vec::new();
-    let all = each_leaf(protocol, &field.shape, &mut Seen::default(), &mut |leaf| match leaf {
+    let all = each_leaf(protocol, shape, &mut Seen::default(), &mut |leaf| match leaf {
         Shape::Literal(literal) => {
             literals.push(literal);
             ControlFlow::Continue(())

@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::ptr;
 
-use super::choose::{Seen, fixed_of_field, is_literal, is_scalar};
+use super::choose::{Seen, fixed, fixed_of_field, is_literal, is_scalar, least};
 use super::json::{Json, JsonKind};
 use super::judge::DEEPEST;
-use crate::protocol::{Literal, Protocol, Record, Shape, ShapeIndex, Text};
+use crate::protocol::{Literal, Position, Protocol, Record, Shape, ShapeIndex, Text};
 
 /// How many fields of a record fit into one number, as a bit each. Larger records are left to the judge.
 const MOST_FIELDS: usize = 64;
@@ -31,6 +31,8 @@ enum Node {
     /// One of several literals.
     Literals(Box<[Literal]>),
     List(usize),
+    /// With how many elements must be there. No position has a name.
+    Tuple(Box<[Field]>, usize),
     Map(usize),
     /// With the bits of the fields that must be there.
     Record(Box<[Field]>, u64),
@@ -90,13 +92,16 @@ impl CompiledShapes {
             Node::List(of) if value.kind() == JsonKind::List => {
                 return all(value.each_element(|element| self.goes_on(*of, element, depth)));
             }
+            Node::Tuple(positions, least) if value.kind() == JsonKind::List => {
+                return self.tried_as_tuple(positions, *least, value, depth);
+            }
             Node::Map(of) if value.kind() == JsonKind::Object => {
                 return all(value.each_member(|_, member| self.goes_on(*of, member, depth)));
             }
             Node::Record(fields, required) if value.kind() == JsonKind::Object => {
                 return self.tried_as_record(fields, *required, value, depth);
             }
-            Node::List(_) | Node::Map(_) | Node::Record(..) => false,
+            Node::List(_) | Node::Tuple(..) | Node::Map(_) | Node::Record(..) => false,
             // The first alternative that it is not ruled out for is the one that it is.
             Node::Union(parts) => {
                 let tried = parts.iter().map(|part| self.tried(*part, value, depth));
@@ -114,6 +119,26 @@ impl CompiledShapes {
         match self.tried(of, value, depth + 1) {
             Tried::Has => ControlFlow::Continue(()),
             Tried::IsAnother | Tried::MayLack => ControlFlow::Break(()),
+        }
+    }
+
+    fn tried_as_tuple<J: Json>(&self, positions: &[Field], least: usize, list: &J, depth: usize) -> Tried {
+        let (mut left, mut count, mut lacks) = (positions.iter(), 0, false);
+        let read = list.each_element(|element| {
+            // More elements than positions, or another literal.
+            let Some(position) = left.next() else { return ControlFlow::Break(()) };
+            count += 1;
+            match self.tried(position.node, element, depth + 1) {
+                Tried::Has => {}
+                Tried::IsAnother if position.decides => return ControlFlow::Break(()),
+                Tried::IsAnother | Tried::MayLack => lacks = true,
+            }
+            ControlFlow::Continue(())
+        });
+        match read.is_break() || count < least {
+            true => Tried::IsAnother,
+            false if lacks => Tried::MayLack,
+            false => Tried::Has,
         }
     }
 
@@ -194,6 +219,7 @@ impl<'p> Compiler<'p> {
     fn node(&mut self, shape: &'p Shape) -> Node {
         match shape {
             Shape::List(of) => Node::List(self.place(of)),
+            Shape::Tuple(positions) => self.tuple(positions),
             Shape::Map(of) => Node::Map(self.place(of)),
             Shape::Record(record) => self.record(record),
             Shape::Union(_) | Shape::Named(_) => Node::Union(self.alternatives(shape)),
@@ -226,18 +252,30 @@ impl<'p> Compiler<'p> {
         alternatives.into()
     }
 
+    fn tuple(&mut self, positions: &'p [Position]) -> Node {
+        let parts = positions.iter().map(|position| {
+            let literals = fixed(self.protocol, &position.shape);
+            self.field("".into(), literals, &position.shape)
+        });
+        Node::Tuple(parts.collect(), least(positions))
+    }
+
+    fn field(&mut self, name: Text, literals: Option<Vec<&'p Literal>>, shape: &'p Shape) -> Field {
+        let decides = literals.is_some();
+        let node = match literals {
+            Some(literals) => self.add(Node::Literals(literals.into_iter().cloned().collect())),
+            None => self.place(shape),
+        };
+        Field { name, decides, node }
+    }
+
     fn record(&mut self, record: &'p Record) -> Node {
         if record.fields.len() > MOST_FIELDS {
             return Node::Unknown;
         }
         let fields = record.fields.iter().map(|field| {
             let literals = fixed_of_field(self.protocol, field);
-            let decides = literals.is_some();
-            let node = match literals {
-                Some(literals) => self.add(Node::Literals(literals.into_iter().cloned().collect())),
-                None => self.place(&field.shape),
-            };
-            Field { name: field.name.clone(), decides, node }
+            self.field(field.name.clone(), literals, &field.shape)
         });
         let fields = fields.collect();
         let required = record.fields.iter().rev();

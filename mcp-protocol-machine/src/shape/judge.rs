@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::choose::{Seen, chosen, fixed_in, is_literal, is_scalar, leaves, possible, required};
+use super::choose::{
+    Seen, chosen, count, fixed, fixed_in, has_literals, is_literal, is_scalar, leaves, possible, required,
+};
 use super::json::{Json, JsonKind};
-use super::mismatch::{ShapeMismatch, expected, found, literal, or};
+use super::mismatch::{ShapeMismatch, elements, expected, found, literal, or};
 use crate::excerpt::Excerpt;
-use crate::protocol::{Literal, Protocol, Record, Shape};
+use crate::protocol::{Literal, Position, Protocol, Record, Shape};
 
 /// How many lists and objects may be inside one another where the shape looks into them.
 pub const DEEPEST: usize = 128;
@@ -14,7 +16,7 @@ pub const DEEPEST: usize = 128;
 /// Compares a value with a shape, down to the first mismatch.
 ///
 /// Members that a record does not know are not looked at. A field that may be absent may not be `null`, unless its shape
-/// says so.
+/// says so. A list has no more elements than its tuple has positions.
 ///
 /// # Errors
 /// The first place where the value does not have the shape. Nesting deeper than [`DEEPEST`] is a mismatch.
@@ -46,6 +48,9 @@ fn judge_at<J: Json>(
                 broken(judged.map_err(|mismatch| mismatch.in_element(place - 1)))
             })
         }
+        (Shape::Tuple(positions), JsonKind::List) => {
+            return judge_positions(protocol, positions, value, depth + 1);
+        }
         (Shape::Map(of), JsonKind::Object) => value.each_member(|key, member| {
             let judged = judge_at(protocol, of, member, depth + 1);
             broken(judged.map_err(|mismatch| mismatch.in_member(key)))
@@ -69,6 +74,34 @@ fn judge_at<J: Json>(
     match judged {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(mismatch) => Err(mismatch),
+    }
+}
+
+/// Compares the elements of a list with the positions of a tuple.
+fn judge_positions<J: Json>(
+    protocol: &Protocol,
+    positions: &[Position],
+    list: &J,
+    depth: usize,
+) -> Result<(), ShapeMismatch> {
+    let mut place = 0;
+    let judged = list.each_element(|element| {
+        let judged = match positions.get(place) {
+            Some(position) => judge_at(protocol, &position.shape, element, depth),
+            None => Err(ShapeMismatch::of_value(ShapeMismatch::END_OF_LIST, element)),
+        };
+        place += 1;
+        broken(judged.map_err(|mismatch| mismatch.in_element(place - 1)))
+    });
+    if let ControlFlow::Break(mismatch) = judged {
+        return Err(mismatch);
+    }
+    match positions.get(place).filter(|position| position.required) {
+        Some(missing) => {
+            let expected = expected(protocol, &missing.shape);
+            Err(ShapeMismatch::of_nothing(&expected).in_element(place))
+        }
+        None => Ok(()),
     }
 }
 
@@ -118,6 +151,9 @@ fn leaf<'p, J: Json>(
 
 /// Why a value is none of the alternatives of a union.
 fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], value: &J) -> ShapeMismatch {
+    if value.kind() == JsonKind::List {
+        return no_tuple(protocol, union, value);
+    }
     let mut records = Vec::new();
     leaves(protocol, union, &mut Seen::default(), &mut |leaf| records.extend(record(leaf)));
     if value.kind() != JsonKind::Object || records.is_empty() {
@@ -151,6 +187,69 @@ fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], val
     });
     let shown = with_fields(shown.iter().map(String::as_str));
     ShapeMismatch::here(or(&alternatives), format!("{shown}{more}"))
+}
+
+/// Why a list is none of the alternatives of a union.
+fn no_tuple<J: Json>(protocol: &Protocol, union: &Shape, list: &J) -> ShapeMismatch {
+    let mut tuples = Vec::new();
+    leaves(protocol, union, &mut Seen::default(), &mut |leaf| tuples.extend(tuple(leaf)));
+    let is_left = |positions: &&[Position]| has_literals(protocol, positions, list);
+    let left: Vec<&[Position]> = tuples.iter().copied().filter(is_left).collect();
+    // Where the literals leave some, there are too many elements for these, or too few.
+    let considered = match left.is_empty() {
+        true => match wrong_element(protocol, &tuples, list) {
+            Some(mismatch) => return mismatch,
+            None => tuples,
+        },
+        false => left,
+    };
+    if considered.is_empty() {
+        return ShapeMismatch::here(expected(protocol, union), found(list));
+    }
+    let mut alternatives = Vec::new();
+    for positions in considered {
+        let text = elements(positions);
+        if !alternatives.contains(&text) {
+            alternatives.push(text);
+        }
+    }
+    ShapeMismatch::here(or(&alternatives), format!("one of {}", count(list)))
+}
+
+fn tuple(leaf: &Shape) -> Option<&[Position]> {
+    match leaf {
+        Shape::Tuple(positions) => Some(positions),
+        _ => None,
+    }
+}
+
+/// The first position that all tuples of a union fix to literals and that has none of these.
+fn wrong_element<J: Json>(protocol: &Protocol, tuples: &[&[Position]], list: &J) -> Option<ShapeMismatch> {
+    let most = tuples.iter().map(|positions| positions.len()).min()?;
+    (0..most).find_map(|place| {
+        let mut literals: Vec<&Literal> = Vec::new();
+        for positions in tuples {
+            let position = positions.get(place).filter(|position| position.required)?;
+            for literal in fixed(protocol, &position.shape)? {
+                if !literals.contains(&literal) {
+                    literals.push(literal);
+                }
+            }
+        }
+        let (mut at, mut wrong) = (0, Some("nothing".to_owned()));
+        let _ended = list.each_element(|element| {
+            if at == place {
+                let kind = element.kind();
+                let is_one = literals.iter().any(|literal| is_literal(literal, element, &kind));
+                wrong = (!is_one).then(|| found(element));
+                return ControlFlow::Break(());
+            }
+            at += 1;
+            ControlFlow::Continue(())
+        });
+        let literals: Vec<String> = literals.into_iter().map(literal).collect();
+        Some(ShapeMismatch::here(or(&literals), wrong?).in_element(place))
+    })
 }
 
 fn record(leaf: &Shape) -> Option<&Record> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::json::{Json, JsonKind};
 use crate::excerpt::Excerpt;
-use crate::protocol::{Literal, Protocol, Record, Shape};
+use crate::protocol::{Literal, Position, Protocol, Record, Shape};
 
 /// A value that does not have its shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +31,10 @@ impl fmt::Display for ShapeMismatch {
 impl std::error::Error for ShapeMismatch {}
 
 impl ShapeMismatch {
+    /// What is expected behind the last position of a tuple.
+    #[doc(hidden)]
+    pub const END_OF_LIST: &'static str = "the end of the list";
+
     /// What a type that is made from a shape says of a value.
     #[doc(hidden)]
     pub fn of_value<J: Json>(expected: &str, value: &J) -> ShapeMismatch {
@@ -114,10 +118,28 @@ fn one_expected(protocol: &Protocol, shape: &Shape) -> String {
         Shape::Text => "a string".to_owned(),
         Shape::Literal(value) => literal(value),
         Shape::List(_) => "a list".to_owned(),
+        Shape::Tuple(positions) => elements(positions),
         Shape::Object | Shape::Map(_) => "an object".to_owned(),
         Shape::Record(record) => object_of(protocol, record),
         // Leaves are neither; what remains here cannot be followed.
         Shape::Union(_) | Shape::Named(_) => "a shape that the tables have".to_owned(),
+    }
+}
+
+/// A tuple by how many elements it has.
+pub(super) fn elements(positions: &[Position]) -> String {
+    list_of(super::choose::least(positions), positions.len())
+}
+
+/// A list of so many elements, in a sentence: `a list of 2 elements`.
+#[doc(hidden)]
+pub fn list_of(least: usize, most: usize) -> String {
+    match (least, most) {
+        (0, 0) => "an empty list".to_owned(),
+        (1, 1) => "a list of 1 element".to_owned(),
+        (least, most) if least == most => format!("a list of {most} elements"),
+        (least, most) if least + 1 == most => format!("a list of {least} or {most} elements"),
+        (least, most) => format!("a list of {least} to {most} elements"),
     }
 }
 

@@ -48,5 +48,5 @@ pub use json::{Json, JsonKind, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;
 #[doc(hidden)]
-pub use mismatch::literal as expected_literal;
+pub use mismatch::{list_of as expected_list, literal as expected_literal};
 pub use sample::{LONGEST_SAMPLE, Sample, Samples, sample};

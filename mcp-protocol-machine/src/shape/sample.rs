@@ -234,6 +234,10 @@ impl<'p> Sampler<'p> {
                 }
                 Sample::Object(members)
             }
+            Shape::Tuple(positions) => {
+                let required = positions.iter().filter(|position| position.required);
+                Sample::List(required.map(|position| self.value(&position.shape)).collect::<Option<_>>()?)
+            }
             Shape::Union(parts) => {
                 let limit = self.heights.of(shape)?;
                 let finite = parts.iter().filter_map(|part| Some((self.heights.of(part)?, part)));
@@ -277,12 +281,17 @@ impl Heights {
     }
 
     fn of(&self, shape: &Shape) -> Option<usize> {
+        let most = |shapes: &mut dyn Iterator<Item = &Shape>| {
+            shapes.map(|shape| self.of(shape)).try_fold(0, |most, height| Some(most.max(height?)))
+        };
         match shape {
             Shape::Record(record) => {
                 let required = record.fields.iter().filter(|field| field.required);
-                required
-                    .map(|field| self.of(&field.shape))
-                    .try_fold(0, |most, height| Some(most.max(height?)))
+                most(&mut required.map(|field| &field.shape))
+            }
+            Shape::Tuple(positions) => {
+                let required = positions.iter().filter(|position| position.required);
+                most(&mut required.map(|position| &position.shape))
             }
             Shape::Union(parts) => parts.iter().filter_map(|part| self.of(part)).min(),
             Shape::Named(index) => self.named(*index),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_member, hides, judge, sample,
 };
-use crate::protocol::{Literal, NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{Literal, NamedShape, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 mod random;
 mod unions;
@@ -43,6 +43,10 @@ fn union(parts: Vec<Shape>) -> Shape {
 
 fn list(of: Shape) -> Shape {
     Shape::List(of.into())
+}
+
+fn tuple(positions: Vec<Position>) -> Shape {
+    Shape::Tuple(positions.into())
 }
 
 fn named(index: u16) -> Shape {
@@ -94,6 +98,9 @@ fn each_shape_takes_its_own_values() {
         (Shape::literal_bool(true), "true"),
         (Shape::literal_bool(false), ""),
         (list(Shape::Int), "[0]"),
+        (tuple(vec![Position::required(Shape::Int)]), "[0]"),
+        (tuple(vec![Position::required(Shape::Any), Position::optional(Shape::Any)]), "[0] [\"a\"]"),
+        (tuple(vec![]), ""),
         (Shape::Map(Shape::Text.into()), "{} {\"a\":\"x\"}"),
         (Shape::Map(Shape::Int.into()), "{}"),
         (record(vec![Field::required("a", Shape::Any)]), "{\"a\":\"x\"}"),
@@ -143,6 +150,27 @@ fn a_mismatch_says_where_and_what() {
         "isError: expected true or false, found null",
         "an optional field may be absent, which is not `null`"
     );
+}
+
+#[test]
+fn a_tuple_has_a_shape_for_each_element() {
+    let none = protocol(vec![]);
+    let pair = tuple(vec![
+        Position::required_as("address", Shape::Text),
+        Position::required(record(vec![Field::required("a", Shape::Int)])),
+        Position::optional_as("block", Shape::Text),
+    ]);
+    let verdict = |value: Value| verdict(&none, &pair, &value);
+    assert_eq!(verdict(json!(["x", { "a": 1 }])), "fits");
+    assert_eq!(verdict(json!(["x", { "a": 1 }, "latest"])), "fits");
+    assert_eq!(verdict(json!([])), "[0]: expected a string, found nothing");
+    assert_eq!(verdict(json!(["x"])), "[1]: expected an object, found nothing");
+    assert_eq!(verdict(json!([5])), "[0]: expected a string, found 5");
+    assert_eq!(verdict(json!(["x", { "a": "1" }])), "[1].a: expected a whole number, found \"1\"");
+    assert_eq!(verdict(json!(["x", { "a": 1 }, null])), "[2]: expected a string, found null");
+    assert_eq!(verdict(json!(["x", { "a": 1 }, "y", 4])), "[3]: expected the end of the list, found 4");
+    assert_eq!(verdict(json!({})), "expected a list of 2 or 3 elements, found an object");
+    assert_eq!(super::sample(&none, &pair).as_deref(), Some(r#"["",{"a":0}]"#));
 }
 
 #[test]

@@ -103,6 +103,8 @@ pub struct Elements<'a, 'de> {
     list: &'a mut dyn ListSource<'de>,
     /// How many were read.
     count: usize,
+    /// Whether there are no more.
+    has_ended: bool,
 }
 
 impl<'de> Elements<'_, 'de> {
@@ -116,10 +118,70 @@ impl<'de> Elements<'_, 'de> {
         Ok(slot.0)
     }
 
+    /// How many elements were read.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     fn element_for(&mut self, place: &mut dyn Place<'de>) -> Result<(), ReadError> {
-        self.list.element(place).map_err(|error| error.in_element(self.count))?;
-        self.count += 1;
+        if !self.has_ended {
+            let is_there = self.list.element(place).map_err(|error| error.in_element(self.count))?;
+            self.has_ended = !is_there;
+            self.count += usize::from(is_there);
+        }
         Ok(())
+    }
+
+    /// The next element, which must be there.
+    ///
+    /// # Errors
+    /// It is not there or does not have its shape, or the error of the parser.
+    pub fn required<T: FromJson<'de>>(&mut self) -> Result<T, ReadError> {
+        let place = self.count;
+        let missing = || ReadError::from(ShapeMismatch::of_nothing(T::EXPECTED)).in_element(place);
+        self.next_element()?.ok_or_else(missing)
+    }
+
+    /// The next element, which may be absent. `null` is taken for absent unless it is a value of the type.
+    ///
+    /// # Errors
+    /// It does not have its shape, or the error of the parser.
+    pub fn optional<T: FromJson<'de>>(&mut self) -> Result<Option<T>, ReadError> {
+        Ok(self.next_element::<Option<T>>()?.flatten())
+    }
+
+    /// Goes to the end of the list, where no element is left.
+    ///
+    /// # Errors
+    /// There is another element, or the error of the parser.
+    ///
+    /// ```
+    /// use mcp_runtime::shapes::{Elements, FromJson, JsonTree, ReadError};
+    ///
+    /// /// `[string, int?]`
+    /// struct Entry(String, Option<i64>);
+    ///
+    /// impl<'de> FromJson<'de> for Entry {
+    ///     const EXPECTED: &'static str = "a list of 1 or 2 elements";
+    ///
+    ///     fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
+    ///         let entry = Entry(list.required()?, list.optional()?);
+    ///         list.end().map(|()| entry)
+    ///     }
+    /// }
+    ///
+    /// let read = |text| serde_json::from_str::<JsonTree>(text)?.read::<Entry>().map_err(Into::into);
+    /// let error = |text| read(text).err().map(|error: Box<dyn std::error::Error>| error.to_string());
+    /// assert_eq!(error(r#"["a", 5]"#), None);
+    /// assert_eq!(error("[]").as_deref(), Some("[0]: expected a string, found nothing"));
+    /// assert_eq!(error(r#"["a", 5, 6]"#).as_deref(), Some("[2]: expected the end of the list, found 6"));
+    /// ```
+    pub fn end(&mut self) -> Result<(), ReadError> {
+        let place = self.count;
+        match self.next_element::<JsonTree<'de>>()? {
+            Some(found) => Err(mismatch(ShapeMismatch::END_OF_LIST, &found).in_element(place)),
+            None => Ok(()),
+        }
     }
 
     /// The next element as it is.
@@ -255,7 +317,7 @@ impl<'de, T: FromJson<'de>> Place<'de> for Slot<T> {
     }
 
     fn list(&mut self, list: &mut dyn ListSource<'de>) -> Result<(), ReadError> {
-        self.0 = Some(T::from_list(&mut Elements { list, count: 0 })?);
+        self.0 = Some(T::from_list(&mut Elements { list, count: 0, has_ended: false })?);
         Ok(())
     }
 

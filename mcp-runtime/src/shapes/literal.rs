@@ -1,9 +1,9 @@
-//! Members that must be a certain value, and members that must be there.
+//! Members and elements that must be a certain value, and those that must be there.
 
 use mcp_protocol_machine::protocol;
-use mcp_protocol_machine::shape::expected_literal;
+use mcp_protocol_machine::shape::{ShapeMismatch, expected_literal};
 
-use super::from_json::{FromJson, Members, mismatch};
+use super::from_json::{Elements, FromJson, Members, mismatch};
 use super::read_error::ReadError;
 use super::tree::JsonTree;
 
@@ -55,6 +55,36 @@ impl Literal {
             None => Ok(()),
         }
     }
+}
+
+/// Reads an element that must be a certain value.
+///
+/// # Errors
+/// It is something else or not there, or the error of the parser.
+pub fn literal_element(
+    list: &mut Elements<'_, '_>,
+    value: impl Into<protocol::Literal>,
+) -> Result<(), ReadError> {
+    let (place, literal) = (list.count(), Literal::new("", value));
+    let expected = expected_literal(&literal.value);
+    match list.next_element()? {
+        Some(found) if literal.is(&found) => Ok(()),
+        Some(found) => Err(mismatch(&expected, &found).in_element(place)),
+        None => Err(ReadError::from(ShapeMismatch::of_nothing(&expected)).in_element(place)),
+    }
+}
+
+/// What an element that must be there has become.
+///
+/// # Errors
+/// It was not read.
+pub fn required_element<'de, T: FromJson<'de>>(value: Option<T>, place: usize) -> Result<T, ReadError> {
+    value.ok_or_else(|| ReadError::from(ShapeMismatch::of_nothing(T::EXPECTED)).in_element(place))
+}
+
+/// The error that a tuple has a position, and one before it is absent.
+pub fn gap<E: serde::ser::Error>(absent: usize, there: usize) -> E {
+    E::custom(format!("[{absent}] is absent and [{there}] is not: only the last positions may be absent"))
 }
 
 /// What a member that must be there has become.

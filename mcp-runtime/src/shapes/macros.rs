@@ -113,6 +113,108 @@ macro_rules! __record {
     };
 }
 
+/// A tuple that is a struct: what makes it, and how it is written and read, as a list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tuple {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $expected:literal {
+            $(literals { $($text_place:literal = $text:literal;)* };)?
+            $(required { $($(#[$required_meta:meta])* $required:ident: $required_type:ty, $required_place:literal, $required_from:ty $(, $required_each:ident)?;)* };)?
+            $(optional { $($(#[$optional_meta:meta])* $optional:ident: $optional_type:ty, $optional_place:literal, $optional_from:ty $(, $optional_each:ident)?;)* };)?
+        };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(
+                $(#[$required_meta])*
+                #[doc = concat!("\n\n`[", $required_place, "]` on the wire.")]
+                pub $required: $required_type,
+            )*)?
+            $($(
+                $(#[$optional_meta])*
+                #[doc = concat!("\n\n`[", $optional_place, "]` on the wire, left out if `None`.")]
+                pub $optional: Option<$optional_type>,
+            )*)?
+        }
+
+        #[allow(clippy::useless_conversion, clippy::too_many_arguments, clippy::new_without_default)]
+        impl $name {
+            /// What must be there is given, and all else is absent.
+            pub fn new($($($required: $required_from),*)?) -> Self {
+                Self {
+                    $($($required: $crate::__given!($required $($required_each)?),)*)?
+                    $($($optional: None,)*)?
+                }
+            }
+
+            $($(
+                $(#[$optional_meta])*
+                #[doc = concat!("\n\nSets `[", $optional_place, "]`. What stands before it must be set, too.")]
+                #[must_use]
+                pub fn $optional(mut self, $optional: $optional_from) -> Self {
+                    self.$optional = Some($crate::__given!($optional $($optional_each)?));
+                    self
+                }
+            )*)?
+        }
+
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
+            const EXPECTED: &'static str = $expected;
+
+            #[allow(unused_mut)]
+            fn from_list(
+                list: &mut $crate::shapes::Elements<'_, 'de>,
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
+                $($(let mut $required = None;)*)?
+                $($(let mut $optional = None;)*)?
+                for place in 0_usize.. {
+                    match place {
+                        $($($text_place => $crate::shapes::literal_element(list, $text)?,)*)?
+                        $($($required_place => $required = Some(list.required()?),)*)?
+                        $($($optional_place => $optional = list.optional()?,)*)?
+                        _ => break,
+                    }
+                }
+                list.end()?;
+                Ok(Self {
+                    $($($required: $crate::shapes::required_element($required, $required_place)?,)*)?
+                    $($($optional,)*)?
+                })
+            }
+        }
+
+        impl $crate::shapes::serde::Serialize for $name {
+            #[allow(unused_mut, unused_variables, unused_assignments)]
+            fn serialize<S: $crate::shapes::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                use $crate::shapes::serde::ser::SerializeSeq;
+                let (mut elements, mut absent) = (serializer.serialize_seq(None)?, None::<usize>);
+                for place in 0_usize.. {
+                    match place {
+                        $($($text_place => elements.serialize_element(&$text)?,)*)?
+                        $($($required_place => elements.serialize_element(&self.$required)?,)*)?
+                        $($($optional_place => match (&self.$optional, absent) {
+                            (Some(value), None) => elements.serialize_element(value)?,
+                            (Some(_), Some(absent)) => return Err($crate::shapes::gap(absent, place)),
+                            (None, _) => absent = absent.or(Some(place)),
+                        },)*)?
+                        _ => break,
+                    }
+                }
+                elements.end()
+            }
+        }
+
+        $crate::__deserialize! { $name }
+    };
+}
+
 /// A field of what was given for it.
 #[doc(hidden)]
 #[macro_export]

@@ -113,6 +113,34 @@ impl<'de, T: FromJson<'de>> FromJson<'de> for Vec<T> {
     }
 }
 
+macro_rules! from_tuple {
+    ($($expected:literal: $($type:ident)*;)*) => { $(
+        impl<'de, $($type: FromJson<'de>),*> FromJson<'de> for ($($type,)*) {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
+                let tuple = ($(list.required::<$type>()?,)*);
+                list.end().map(|()| tuple)
+            }
+        }
+    )* };
+}
+
+from_tuple! {
+    "a list of 1 element": A;
+    "a list of 2 elements": A B;
+    "a list of 3 elements": A B C;
+    "a list of 4 elements": A B C D;
+    "a list of 5 elements": A B C D E;
+    "a list of 6 elements": A B C D E F;
+    "a list of 7 elements": A B C D E F G;
+    "a list of 8 elements": A B C D E F G H;
+    "a list of 9 elements": A B C D E F G H I;
+    "a list of 10 elements": A B C D E F G H I J;
+    "a list of 11 elements": A B C D E F G H I J K;
+    "a list of 12 elements": A B C D E F G H I J K L;
+}
+
 impl<'de, T: FromJson<'de>> FromJson<'de> for BTreeMap<String, T> {
     const EXPECTED: &'static str = "an object";
 

@@ -7,8 +7,8 @@ pub use mcp_protocol_machine::protocol::edges::{cancel, cancelled, receive, refu
 #[doc(hidden)]
 pub use mcp_protocol_machine::protocol::{
     Advice, Announcement, Condition, Direction, Field, Gate, GateIndex, Key, KeyIndex, Level, Message,
-    MessageIndex, MessageKey, NamedShape, Payload, Protocol, RecordField, RequestVersion, Requirement, Role,
-    Shape, ShapeIndex, Side, State, StateIndex,
+    MessageIndex, MessageKey, NamedShape, Payload, Position, Protocol, RecordField, RequestVersion,
+    Requirement, Role, Shape, ShapeIndex, Side, State, StateIndex,
 };
 
 #[doc(hidden)]
@@ -117,7 +117,7 @@ macro_rules! __keys {
 macro_rules! __shapes {
     ($($name:ident = $entry:expr;)*) => {
         #[allow(unused_imports)]
-        use $crate::__private::tables::{NamedShape, Shape, optional, required};
+        use $crate::__private::tables::{NamedShape, Position, Shape, optional, required};
         $crate::__private::tables::numbered! { pub rows of NamedShape by rows_of, ShapeIndex as u16: $($name = $entry;)* }
     };
 }

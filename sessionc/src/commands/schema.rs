@@ -1,6 +1,6 @@
 //! `sessionc schema`: the shapes of a file as a JSON Schema.
 
-use mcp_protocol_compiler::declarations::{DeclaredShape, Form};
+use mcp_protocol_compiler::declarations::{DeclaredShape, Form, Position};
 use mcp_protocol_compiler::generate;
 
 use crate::arguments::Schema;
@@ -51,6 +51,11 @@ impl Source for Declared<'_> {
         let lines = match (field, &shape.form) {
             (None, _) => &shape.documentation,
             (Some(field), Form::Record(record)) => &record.field(field)?.documentation,
+            (Some(field), Form::Tuple(positions)) => {
+                let is_it =
+                    |position: &&Position| position.label.as_ref().is_some_and(|label| label.text == field);
+                &positions.iter().find(is_it)?.documentation
+            }
             (Some(_), _) => return None,
         };
         (!lines.is_empty()).then(|| lines.join("\n"))

@@ -103,6 +103,9 @@ fn aliases_of(shape: &Written) -> BTreeSet<String> {
 fn each_spread(shape: &mut Written, visit: &mut impl FnMut(&mut Vec<String>)) {
     match shape {
         Written::List(of) | Written::Map(of) => each_spread(of, visit),
+        Written::Tuple(positions) => {
+            positions.iter_mut().for_each(|position| each_spread(&mut position.shape, visit));
+        }
         Written::Union(parts) => parts.iter_mut().for_each(|part| each_spread(part, visit)),
         Written::Record(record) => {
             visit(&mut record.spreads);

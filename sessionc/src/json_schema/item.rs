@@ -28,10 +28,21 @@ pub(super) enum Written {
     Object,
     Literal(Literal),
     List(Box<Written>),
+    Tuple(Vec<WrittenPosition>),
     Map(Box<Written>),
     Record(WrittenRecord),
     Union(Vec<Written>),
     Named(String),
+}
+
+/// A position of a tuple.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct WrittenPosition {
+    /// The same for all positions of a tuple: either each has one, or none has.
+    pub(super) label: Option<String>,
+    pub(super) documentation: Vec<String>,
+    pub(super) required: bool,
+    pub(super) shape: Written,
 }
 
 /// A record.

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::Literal::{Bool as Truth, Int as Whole, Text};
 
-use super::item::{Written, WrittenField, WrittenRecord};
+use super::item::{Written, WrittenField, WrittenPosition, WrittenRecord};
 
 /// What is known of the names in shapes.
 pub(super) trait Names {
@@ -23,7 +23,9 @@ pub(super) fn meet(names: &mut dyn Names, one: Written, other: Written) -> Resul
 }
 
 fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) -> Result<Written, Written> {
-    use Written::{Any, Bool, Int, List, Literal, Map, Named, Number, Object, Record, String, Uint, Union};
+    use Written::{
+        Any, Bool, Int, List, Literal, Map, Named, Number, Object, Record, String, Tuple, Uint, Union,
+    };
 
     match (one, other) {
         (Any, shape) | (shape, Any) => Ok(shape),
@@ -61,6 +63,13 @@ fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) ->
             Ok(of) => Ok(List(Box::new(of))),
             Err(of) => Err(List(Box::new(of))),
         },
+        (List(of), Tuple(positions)) | (Tuple(positions), List(of)) => {
+            let all =
+                positions.iter().map(|position| WrittenPosition { shape: (*of).clone(), ..position.clone() });
+            let of_list = all.collect();
+            tuples(names, positions, of_list, depth)
+        }
+        (Tuple(one), Tuple(other)) => tuples(names, one, other, depth),
         (Named(one), Named(other)) if names.is_record(&one) && names.is_record(&other) => {
             spread(names, other, WrittenRecord { spreads: vec![one], ..WrittenRecord::default() }, depth)
         }
@@ -81,7 +90,7 @@ fn is_apart(names: &dyn Names, one: &Written, other: &Written) -> bool {
         Written::Bool | Written::Literal(Truth(_)) => Some(1),
         Written::Int | Written::Uint | Written::Number | Written::Literal(Whole(_)) => Some(2),
         Written::String | Written::Literal(Text(_)) => Some(3),
-        Written::List(_) => Some(4),
+        Written::List(_) | Written::Tuple(_) => Some(4),
         Written::Object | Written::Map(_) | Written::Record(_) => Some(5),
         Written::Named(name) if names.is_record(name) => Some(5),
         Written::Any | Written::Union(_) | Written::Named(_) => None,
@@ -127,6 +136,31 @@ fn spread(
         record.spreads.push(name);
     }
     if said { Ok(Written::Record(record)) } else { Err(Written::Record(record)) }
+}
+
+/// Positions in which elements of both may stand.
+fn tuples(
+    names: &mut dyn Names,
+    mut one: Vec<WrittenPosition>,
+    mut other: Vec<WrittenPosition>,
+    depth: usize,
+) -> Result<Written, Written> {
+    let least = |positions: &[WrittenPosition]| positions.iter().filter(|position| position.required).count();
+    let most = one.len().min(other.len());
+    if least(&one).max(least(&other)) > most {
+        // No list has both.
+        return Err(Written::Tuple(one));
+    }
+    one.truncate(most);
+    other.truncate(most);
+    let mut said = true;
+    for (own, position) in one.iter_mut().zip(other) {
+        own.required |= position.required;
+        let both = meet_at(names, std::mem::replace(&mut own.shape, Written::Any), position.shape, depth);
+        said &= both.is_ok();
+        own.shape = both.unwrap_or_else(|wider| wider);
+    }
+    if said { Ok(Written::Tuple(one)) } else { Err(Written::Tuple(one)) }
 }
 
 fn records(

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{NamedShape, Record, RecordField, Shape, ShapeIndex};
+use mcp_protocol_machine::protocol::{NamedShape, Position, Record, RecordField, Shape, ShapeIndex};
 use mcp_protocol_machine::shape::hides;
 
 use super::circles::cut;
-use super::item::{Item, Written, WrittenField, WrittenRecord, meant};
+use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord, meant};
 
 /// How many records may spread one another in a row.
 const DEEPEST: usize = 32;
@@ -52,6 +52,9 @@ pub(super) fn order(items: &mut [Item]) {
 fn ordered(tables: &Tables, shape: &mut Written, joins: &mut Joins) {
     match shape {
         Written::List(of) | Written::Map(of) => ordered(tables, of, joins),
+        Written::Tuple(positions) => {
+            positions.iter_mut().for_each(|position| ordered(tables, &mut position.shape, joins));
+        }
         Written::Record(record) => {
             record.fields.iter_mut().for_each(|field| ordered(tables, &mut field.shape, joins));
         }
@@ -83,7 +86,7 @@ fn opened(tables: &Tables, parts: Vec<Written>) -> Vec<Written> {
         };
         let is_nested = matches!(
             tables.meant(one),
-            Written::List(_) | Written::Map(_) | Written::Record(_) | Written::Object
+            Written::List(_) | Written::Tuple(_) | Written::Map(_) | Written::Record(_) | Written::Object
         );
         is_nested && one != other && (takes(one, other) || takes(other, one))
     };
@@ -144,6 +147,10 @@ fn join(tables: &Tables, one: &Written, other: &Written) -> Written {
         (Written::List(one), Written::List(other)) => {
             Written::List(Box::new(Written::union(vec![(**one).clone(), (**other).clone()])))
         }
+        (Written::Tuple(one), Written::Tuple(other)) => Written::Tuple(joined_tuples(one, other)),
+        (one @ (Written::List(_) | Written::Tuple(_)), other @ (Written::List(_) | Written::Tuple(_))) => {
+            Written::List(Box::new(Written::union([elements(one), elements(other)].concat())))
+        }
         (Written::Map(one), Written::Map(other)) => {
             Written::Map(Box::new(Written::union(vec![(**one).clone(), (**other).clone()])))
         }
@@ -161,10 +168,41 @@ fn join(tables: &Tables, one: &Written, other: &Written) -> Written {
 /// A shape with all values of the JSON type that alternatives share which nothing tells apart.
 fn coarse_join(tables: &Tables, one: &Written) -> Written {
     match tables.meant(one) {
-        Written::List(_) => Written::List(Box::new(Written::Any)),
+        Written::List(_) | Written::Tuple(_) => Written::List(Box::new(Written::Any)),
         Written::Map(_) | Written::Record(_) | Written::Object => Written::Object,
         _ => Written::Any,
     }
+}
+
+/// What the elements of a list may be.
+fn elements(list: &Written) -> Vec<Written> {
+    match list {
+        Written::List(of) => vec![(**of).clone()],
+        Written::Tuple(positions) => positions.iter().map(|position| position.shape.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Positions in which the elements of both may stand. They have labels if these are the same.
+fn joined_tuples(one: &[WrittenPosition], other: &[WrittenPosition]) -> Vec<WrittenPosition> {
+    let label = |tuple: &[WrittenPosition], place: usize| {
+        tuple.get(place).and_then(|position| position.label.clone())
+    };
+    let length = one.len().max(other.len());
+    let has_labels = (0..length).all(|place| label(one, place) == label(other, place));
+    let joined = (0..length).map(|place| {
+        let both = one.get(place).zip(other.get(place));
+        let of_one = one.get(place).or(other.get(place));
+        let shapes =
+            one.get(place).into_iter().chain(other.get(place)).map(|position| position.shape.clone());
+        WrittenPosition {
+            label: label(one, place).filter(|_| has_labels),
+            documentation: of_one.map(|position| position.documentation.clone()).unwrap_or_default(),
+            required: both.is_some_and(|(one, other)| one.required && other.required),
+            shape: Written::union(shapes.collect()),
+        }
+    });
+    joined.collect()
 }
 
 fn joined_records(one: WrittenRecord, other: WrittenRecord) -> WrittenRecord {
@@ -221,6 +259,13 @@ impl Tables {
             Written::Object => Shape::Object,
             Written::Literal(literal) => Shape::Literal(literal.clone()),
             Written::List(inner) => Shape::List(of(inner)),
+            Written::Tuple(positions) => {
+                let position = |position: &WrittenPosition| {
+                    let label = position.label.clone().map(Into::into);
+                    Position::new(label, position.required, self.shape(&position.shape, depth))
+                };
+                Shape::Tuple(positions.iter().map(position).collect())
+            }
             Written::Map(inner) => Shape::Map(of(inner)),
             Written::Union(parts) => Shape::Union(parts.iter().map(|part| self.shape(part, depth)).collect()),
             Written::Named(name) => self.numbers.get(name).map_or(Shape::Any, |number| Shape::Named(*number)),

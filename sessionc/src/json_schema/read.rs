@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ptr;
 
+use mcp_protocol_compiler::lexer::is_word;
 use mcp_protocol_compiler::parser::words::is_reserved;
 use mcp_runtime::shapes::Number;
 
-use super::item::{Item, Written, WrittenField, WrittenRecord};
+use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
 use super::meet::{Names, meet};
 use super::order::order;
 use super::pointer::Pointer;
@@ -54,6 +55,7 @@ const READ: [&str; 11] = [
 /// Keywords that say something of objects, of lists, and of numbers alone.
 const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"];
 const OF_LISTS: [&str; 2] = ["items", "prefixItems"];
+const OF_TUPLES: [&str; 4] = ["prefixItems", "additionalItems", "minItems", "maxItems"];
 const BOUNDS: [&str; 2] = ["minimum", "maximum"];
 
 /// How many fields of records that are put together are read, in all and within one another.
@@ -190,7 +192,8 @@ impl<'s> Reader<'s> {
         }
         for (key, value) in schema.members() {
             let is_said = (BOUNDS.contains(&key.as_str()) && is_bounded_as_said(schema))
-                || (key == "propertyNames" && is_any_text(value));
+                || (key == "propertyNames" && is_any_text(value))
+                || (OF_TUPLES.contains(&key.as_str()) && TupleSchema::says(schema, key));
             if !is_said && !ANNOTATIONS.contains(&key.as_str()) && !READ.contains(&key.as_str()) {
                 self.leave_out(key);
             }
@@ -223,12 +226,7 @@ impl<'s> Reader<'s> {
             },
             "number" => Written::Number,
             "string" => Written::String,
-            "array" => {
-                // Behind `prefixItems` it is the schema of the others alone.
-                let items = schema.get("items").filter(|_| schema.get("prefixItems").is_none());
-                let items = items.map_or(Written::Any, |items| self.inside("items", items));
-                Written::List(Box::new(items))
-            }
+            "array" => self.array(schema),
             "object" => self.object(schema),
             other => {
                 self.leave_out(other);
@@ -237,6 +235,36 @@ impl<'s> Reader<'s> {
         });
         let shapes: Vec<Written> = shapes.collect();
         Written::union(shapes)
+    }
+
+    fn array(&mut self, schema: &'s Tree) -> Written {
+        if let Some(TupleSchema { positions, least }) = TupleSchema::of(schema) {
+            return self.tuple(positions, least);
+        }
+        let items = match schema.get("items") {
+            Some(Tree::List(_)) => {
+                self.leave_out("items");
+                None
+            }
+            // Behind `prefixItems` it is the schema of the others alone.
+            items => items.filter(|_| schema.get("prefixItems").is_none()),
+        };
+        Written::List(Box::new(items.map_or(Written::Any, |items| self.inside("items", items))))
+    }
+
+    fn tuple(&mut self, positions: &'s [Tree], least: usize) -> Written {
+        let title = |position: &Tree| {
+            position.get("title")?.as_text().filter(|text| is_word(text)).map(str::to_owned)
+        };
+        let titles: BTreeSet<String> = positions.iter().filter_map(title).collect();
+        let are_labels = titles.len() == positions.len();
+        let written = positions.iter().enumerate().map(|(place, position)| {
+            let label = title(position).filter(|_| are_labels);
+            let shape = self.inside(label.as_ref().unwrap_or(&place.to_string()), position);
+            let documentation = if label.is_some() { lines(position) } else { Vec::new() };
+            WrittenPosition { label, documentation, required: place < least, shape }
+        });
+        Written::Tuple(written.collect())
     }
 
     fn object(&mut self, schema: &'s Tree) -> Written {
@@ -294,7 +322,15 @@ impl<'s> Reader<'s> {
                 Some(number) => (Written::Literal(number.into()), true),
                 None => (Written::Number, false),
             },
-            Tree::List(_) => (Written::List(Box::new(Written::Any)), false),
+            Tree::List(elements) => {
+                let positions = elements.iter().map(|element| WrittenPosition {
+                    label: None,
+                    documentation: Vec::new(),
+                    required: true,
+                    shape: self.value(element),
+                });
+                (Written::Tuple(positions.collect()), true)
+            }
             Tree::Object(_) => (Written::Object, false),
         };
         if !is_said {
@@ -390,6 +426,50 @@ impl Names for Reader<'_> {
 /// A number that is whole and that an `i64` holds, however it is written.
 fn whole(written: &str) -> Option<i64> {
     serde_json::from_str::<Number>(written).ok()?.as_i64()
+}
+
+/// The positions of a list that has no other elements.
+struct TupleSchema<'s> {
+    positions: &'s [Tree],
+    /// How many of them must be there.
+    least: usize,
+}
+
+impl<'s> TupleSchema<'s> {
+    /// What a schema of lists says of their positions, if it permits no element behind these.
+    fn of(schema: &'s Tree) -> Option<TupleSchema<'s>> {
+        // Older drafts have the positions in `items`.
+        let (positions, others) = match (schema.get("prefixItems"), schema.get("items")) {
+            (Some(positions), others) => (positions.elements(), others),
+            (None, Some(Tree::List(positions))) => (positions.as_slice(), schema.get("additionalItems")),
+            (None, others) => (&[][..], others),
+        };
+        let most = number(schema, "maxItems").filter(|most| *most <= positions.len());
+        if most.is_none() && others != Some(&Tree::Bool(false)) {
+            return None;
+        }
+        let positions = positions.get(..most.unwrap_or(positions.len())).unwrap_or(positions);
+        Some(TupleSchema { positions, least: number(schema, "minItems").unwrap_or(0).min(positions.len()) })
+    }
+
+    /// Whether a keyword of a schema is in its tuple.
+    fn says(schema: &Tree, key: &str) -> bool {
+        let has_lists = match schema.get("type") {
+            Some(Tree::Text(name)) => name == "array",
+            Some(names) => names.elements().iter().any(|name| name.as_text() == Some("array")),
+            None => OF_LISTS.iter().any(|key| schema.get(key).is_some()),
+        };
+        let Some(tuple) = TupleSchema::of(schema).filter(|_| has_lists) else { return false };
+        key != "minItems" || number(schema, key).is_some_and(|least| least <= tuple.positions.len())
+    }
+}
+
+/// A number of elements in a schema.
+fn number(schema: &Tree, key: &str) -> Option<usize> {
+    match schema.get(key)? {
+        Tree::Number(written) => usize::try_from(whole(written)?).ok(),
+        _ => None,
+    }
 }
 
 /// Whether the bounds of a schema are those that its shape has by itself.

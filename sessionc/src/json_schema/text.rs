@@ -3,7 +3,7 @@
 use mcp_protocol_compiler::lexer::quote;
 use mcp_protocol_machine::protocol::Literal;
 
-use super::item::{Item, Written, WrittenField, WrittenRecord};
+use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
 
 /// The items as they stand in a file; `sessionc fmt` lays them out.
 pub(crate) fn text(items: &[Item]) -> String {
@@ -38,6 +38,7 @@ fn shape(written: &Written) -> String {
         Written::Literal(Literal::Int(number)) => number.to_string(),
         Written::Literal(Literal::Bool(value)) => value.to_string(),
         Written::List(of) => format!("[{}]", shape(of)),
+        Written::Tuple(positions) => tuple(positions),
         Written::Map(of) => format!("map {}", part(of)),
         Written::Record(written) => record(written),
         Written::Union(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" | "),
@@ -50,6 +51,23 @@ fn part(written: &Written) -> String {
         Written::Union(_) => format!("({})", shape(written)),
         other => shape(other),
     }
+}
+
+fn tuple(positions: &[WrittenPosition]) -> String {
+    let is_like_a_list = matches!(positions, [only] if only.label.is_none() && only.required);
+    let positions = positions.iter().map(|position| {
+        let mark = if position.required { "" } else { "?" };
+        match &position.label {
+            Some(label) => {
+                let lines = documentation(&position.documentation, "");
+                let line = if lines.is_empty() { "" } else { "\n" };
+                format!("{line}{lines}{}{mark}: {}", key(label), shape(&position.shape))
+            }
+            None if position.required => shape(&position.shape),
+            None => format!("{}?", part(&position.shape)),
+        }
+    });
+    format!("[{}{}]", positions.collect::<Vec<_>>().join(", "), if is_like_a_list { "," } else { "" })
 }
 
 fn record(record: &WrittenRecord) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{Literal, NamedShape, Record, Shape, ShapeIndex};
+use mcp_protocol_machine::protocol::{Literal, NamedShape, Position, Record, Shape, ShapeIndex};
 
 use super::tree::Tree;
 
@@ -91,6 +91,9 @@ impl Writer<'_> {
                 match shape {
                     Shape::Named(index) => waiting.push(*index),
                     Shape::List(of) | Shape::Map(of) => shapes.push(of),
+                    Shape::Tuple(positions) => {
+                        shapes.extend(positions.iter().map(|position| &position.shape));
+                    }
                     Shape::Record(record) => shapes.extend(record.fields.iter().map(|field| &field.shape)),
                     Shape::Union(parts) => shapes.extend(parts.iter()),
                     _ => {}
@@ -117,6 +120,7 @@ impl Writer<'_> {
             Shape::Object => of_type("object"),
             Shape::Literal(literal) => object([("const", value(literal))]),
             Shape::List(of) => object([("type", Tree::text("array")), ("items", self.shape(of, within))]),
+            Shape::Tuple(positions) => self.tuple(positions, within),
             Shape::Map(of) => {
                 object([("type", Tree::text("object")), ("additionalProperties", self.shape(of, within))])
             }
@@ -128,6 +132,33 @@ impl Writer<'_> {
                 None => Tree::Bool(false),
             },
         }
+    }
+
+    /// A position's label is its title, because nothing else in a schema says what an element is called.
+    fn tuple(&self, positions: &[Position], within: &str) -> Tree {
+        let schemas = positions.iter().map(|position| {
+            let schema = self.shape(&position.shape, within);
+            let label = position.label.as_deref();
+            let text = label.and_then(|label| self.source.documentation(within, Some(label)));
+            match (described(schema, text), label) {
+                (Tree::Object(mut members), Some(label)) => {
+                    members.insert(0, ("title".to_owned(), Tree::text(label)));
+                    Tree::Object(members)
+                }
+                (schema, _) => schema,
+            }
+        });
+        let schemas: Vec<Tree> = schemas.collect();
+        let mut members = vec![("type".to_owned(), Tree::text("array"))];
+        if !schemas.is_empty() {
+            members.push(("prefixItems".to_owned(), Tree::List(schemas)));
+        }
+        members.push(("items".to_owned(), Tree::Bool(false)));
+        let least = positions.iter().filter(|position| position.required).count();
+        if least > 0 {
+            members.push(("minItems".to_owned(), Tree::Number(least.to_string())));
+        }
+        Tree::Object(members)
     }
 
     fn record(&self, record: &Record, within: &str) -> Tree {

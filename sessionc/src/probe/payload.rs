@@ -123,6 +123,7 @@ impl Payloads {
         for key in path {
             shape = match (shape, position(key)) {
                 (Shape::List(of), Some(_)) => of,
+                (Shape::Tuple(positions), Some(place)) => &positions.get(place)?.shape,
                 _ => &record(&self.protocol, shape)?.field(key)?.shape,
             };
         }
@@ -194,7 +195,7 @@ fn wrong(protocol: &Protocol, shape: &Shape) -> Option<Value> {
         Shape::Null | Shape::Bool | Shape::Int | Shape::Uint | Shape::Number | Shape::Literal(_) => {
             Some(json!("not a number"))
         }
-        Shape::Object | Shape::List(_) | Shape::Map(_) | Shape::Record(_) => Some(json!(5)),
+        Shape::Object | Shape::List(_) | Shape::Tuple(_) | Shape::Map(_) | Shape::Record(_) => Some(json!(5)),
         Shape::Named(index) => record_of_named(protocol, *index).map(|_| json!(5)),
         Shape::Any | Shape::Union(_) => None,
     }

@@ -15,6 +15,7 @@ mod lsp;
 mod note;
 mod patterns;
 mod payloads_in_place;
+mod positions;
 mod requiring;
 mod several_channels;
 mod shapes;

@@ -39,6 +39,26 @@ fn write(shapes: &[DeclaredShape], form: &Form, out: &mut String) {
             write(shapes, of, out);
             out.push(']');
         }
+        Form::Tuple(positions) => {
+            out.push('[');
+            for (place, position) in positions.iter().enumerate() {
+                out.push_str(if place > 0 { ", " } else { "" });
+                let mark = if position.optional { "?" } else { "" };
+                if let Some(label) = &position.label {
+                    out.push_str(&format!("{}{mark}: ", label.text));
+                    write(shapes, &position.form, out);
+                    continue;
+                }
+                let is_union = position.optional && is_union(shapes, &position.form);
+                out.push_str(if is_union { "(" } else { "" });
+                write(shapes, &position.form, out);
+                out.push_str(if is_union { ")" } else { "" });
+                out.push_str(mark);
+            }
+            let is_like_a_list =
+                matches!(positions.as_slice(), [only] if only.label.is_none() && !only.optional);
+            out.push_str(if is_like_a_list { ",]" } else { "]" });
+        }
         Form::Map(of) => {
             let is_union = matches!(**of, Form::Union(_));
             out.push_str(if is_union { "map (" } else { "map " });
@@ -67,5 +87,15 @@ fn write(shapes: &[DeclaredShape], form: &Form, out: &mut String) {
             Some(shape) => out.push_str(&shape.name.text),
             None => out.push('?'),
         },
+    }
+}
+
+/// Whether a form is written as a union in its place.
+fn is_union(shapes: &[DeclaredShape], form: &Form) -> bool {
+    match form {
+        Form::Named(index) => {
+            shapes.get(*index).is_some_and(|shape| shape.is_inner && matches!(shape.form, Form::Union(_)))
+        }
+        form => matches!(form, Form::Union(_)),
     }
 }

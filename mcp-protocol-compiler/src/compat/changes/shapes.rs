@@ -6,7 +6,7 @@ use super::super::found::{Break, Rule};
 use super::super::version::Version;
 use super::change::{About, Changes, Part};
 use super::forms::{text, whole};
-use crate::declarations::{DeclaredShape, Field, Form, Record};
+use crate::declarations::{DeclaredShape, Field, Form, Position, Record};
 use crate::source::Span;
 
 pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Version<'_>) {
@@ -103,6 +103,10 @@ fn parts(form: &Form) -> Vec<Span> {
     match form {
         Form::Union(parts) => parts.iter().map(|part| part.span).collect(),
         Form::List(of) | Form::Map(of) => parts(of),
+        Form::Tuple(positions) => {
+            let of = |position: &Position| [vec![position.span], parts(&position.form)].concat();
+            positions.iter().flat_map(of).collect()
+        }
         _ => Vec::new(),
     }
 }

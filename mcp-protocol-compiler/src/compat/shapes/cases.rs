@@ -1,7 +1,7 @@
-//! The objects that a sender may write, as far as they differ in which alternative of the receiver they are.
+//! The objects and lists that a sender may write, as far as they differ in which alternative of the receiver they are.
 //!
 //! Which alternative an object is depends on the literals in the fields that tell records apart, and on which required
-//! fields are there. So the objects of one shape fall into cases, and in each case the receiver chooses one alternative.
+//! fields are there; a list also depends on its length. So the objects of one shape fall into cases, and in each case the receiver chooses one alternative.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::Literal;
 use super::leaves::{leaves, record, takes_scalar};
 use super::objects::{Case, Objects, Written, is_there};
 use super::receiver::Receiver;
-use crate::declarations::{DeclaredShape, Form, Record};
+use crate::declarations::{DeclaredShape, Form};
 
 /// How many cases of one shape are looked at.
 const MOST_CASES: usize = 4_096;
@@ -25,7 +25,7 @@ pub(super) fn cases<'a>(
 ) -> Result<Vec<(Case<'a>, Option<&'a Form>)>, TooManyCases> {
     let mut found = Vec::new();
     for by_literal in product(&by_literals(sender_shapes, objects, receiver))? {
-        let possible = receiver.possible(&by_literal);
+        let possible = receiver.possible(objects, &by_literal);
         let mut present = Vec::new();
         for record in possible.iter().filter_map(|leaf| record(leaf)) {
             for field in record.fields.iter().filter(|field| !field.optional) {
@@ -41,8 +41,8 @@ pub(super) fn cases<'a>(
             let mut case = by_literal.clone();
             case.extend(more);
             // A record alone, not in a union, is not chosen: what is wrong in it is found in its fields.
-            let chosen = match receiver.leaves {
-                [only @ Form::Record(_)] => Some(*only),
+            let chosen = match (receiver.leaves, objects.are_lists) {
+                ([only @ Form::Record(_)], false) | ([only @ Form::Tuple(_)], true) => Some(*only),
                 _ => chosen(&possible, objects, &case),
             };
             found.push((case, chosen));
@@ -114,11 +114,10 @@ fn product<'a>(fields: &[(&'a str, Vec<Written<'a>>)]) -> Result<Vec<Case<'a>>, 
 
 /// The alternative that the receiver chooses of those that are possible.
 fn chosen<'a>(possible: &[&'a Form], objects: &Objects<'a>, case: &Case<'a>) -> Option<&'a Form> {
-    let is_complete = |record: &Record| {
-        let mut required = record.fields.iter().filter(|field| !field.optional);
-        required.all(|field| is_there(objects, case, &field.name.text))
+    let is_complete = |leaf: &&&Form| {
+        leaf.parts().iter().filter(|part| !part.optional).all(|part| is_there(objects, case, part.name))
     };
-    let complete = possible.iter().find(|leaf| record(leaf).is_none_or(is_complete));
+    let complete = possible.iter().find(is_complete);
     match (complete, possible) {
         (Some(complete), _) => Some(complete),
         (None, [only]) => Some(only),

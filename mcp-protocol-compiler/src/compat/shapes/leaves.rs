@@ -4,31 +4,12 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::Literal;
 
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::declarations::{Alternative, DeclaredShape, Form, Record, Shapes};
 use crate::source::Span;
 
 /// What a form is in the end: names and unions are followed, each name once.
 pub(super) fn leaves<'a>(shapes: &'a [DeclaredShape], form: &'a Form) -> Vec<&'a Form> {
-    each_leaf(shapes, form).collect()
-}
-
-/// The same, one after the other.
-fn each_leaf<'a>(shapes: &'a [DeclaredShape], form: &'a Form) -> impl Iterator<Item = &'a Form> {
-    let (mut seen, mut open) = (BTreeSet::new(), vec![form]);
-    std::iter::from_fn(move || {
-        while let Some(form) = open.pop() {
-            match form {
-                Form::Named(index) => {
-                    if seen.insert(*index) {
-                        open.extend(shapes.get(*index).map(|shape| &shape.form));
-                    }
-                }
-                Form::Union(parts) => open.extend(parts.iter().rev().map(|part| &part.form)),
-                leaf => return Some(leaf),
-            }
-        }
-        None
-    })
+    Shapes(shapes).leaves(form).collect()
 }
 
 /// Where a leaf of a form is written: as an alternative of a union, or as what a name stands for.
@@ -61,13 +42,13 @@ pub(super) fn declaration(shapes: &[DeclaredShape], form: &Form) -> Option<Span>
     }
 }
 
-/// The literals that a field may be, if it may be nothing else: they tell records apart.
+/// The literals that a part may be, if it may be nothing else: they tell records and tuples apart.
 pub(super) fn literals<'a>(
     shapes: &'a [DeclaredShape],
-    field: &'a Field,
+    form: &'a Form,
 ) -> Option<Vec<(&'a Literal, &'a Form)>> {
-    // A field may be a large union of records.
-    let literals = each_leaf(shapes, &field.form).map(|leaf| match leaf {
+    // It may be a large union of records.
+    let literals = Shapes(shapes).leaves(form).map(|leaf| match leaf {
         Form::Literal(literal) => Some((literal, leaf)),
         _ => None,
     });

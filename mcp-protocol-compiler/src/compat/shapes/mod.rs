@@ -17,11 +17,11 @@ use mcp_protocol_machine::Protocol;
 use mcp_protocol_machine::protocol::Literal;
 use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
 
-use crate::declarations::{DeclaredShape, Field, Form};
+use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, Part};
 use crate::source::Span;
 use cases::cases;
 use leaves::{declaration, leaves, origin, takes_scalar};
-use objects::{Case, Objects, Written, is_there};
+use objects::{Case, Objects, SentField, Written, is_there};
 use receiver::Receiver;
 
 pub(super) use restrict::{may_hold, restricted};
@@ -82,6 +82,7 @@ pub(super) fn compare<'a>(
     let any = Form::Any;
     let parts =
         [Form::Null, Form::Bool, Form::Number, Form::String, Form::List(Box::new(Form::Any)), Form::Object];
+    let places: Vec<String> = (0..=MOST_POSITIONS).map(|place| place.to_string()).collect();
     // What is made up here outlives the walk, and so does what the files declare.
     let mut walk = Walk {
         sender,
@@ -90,6 +91,7 @@ pub(super) fn compare<'a>(
         roots: (of_sender, of_receiver),
         any: &any,
         parts: &parts,
+        places: &places,
         pairs: Vec::new(),
         seen: HashSet::new(),
         found: Compared::default(),
@@ -114,8 +116,16 @@ struct Pair<'a> {
 
 /// How a value stands in another one.
 enum Around {
-    Element,
+    /// At this place, with the other elements of the list.
+    Element(usize, Vec<Sample>),
     Member(String, Vec<(String, Sample)>),
+}
+
+/// A part of the receiver that must be there and is not.
+struct Missing<'a> {
+    path: String,
+    form: &'a Form,
+    span: Option<Span>,
 }
 
 /// What a sender may write in a place: some leaves of a form.
@@ -138,12 +148,14 @@ struct Walk<'a> {
     roots: (&'a Form, &'a Form),
     any: &'a Form,
     parts: &'a [Form],
+    /// The numbers of positions as texts.
+    places: &'a [String],
     pairs: Vec<Pair<'a>>,
     seen: HashSet<(Vec<*const Form>, Vec<*const Form>)>,
     found: Compared,
     /// The alternatives that were refused, and the fields that were missing.
     refused: HashSet<*const Form>,
-    missing: HashSet<*const Field>,
+    missing: HashSet<*const Form>,
 }
 
 impl<'a> Walk<'a> {
@@ -201,8 +213,8 @@ impl<'a> Walk<'a> {
             if is_shown {
                 continue;
             }
-            if let Form::List(of) = leaf {
-                self.compare_lists(index, leaf, of, &receiver);
+            if let Some(lists) = Objects::lists(leaf, &receiver, self.places) {
+                self.compare_lists(index, leaf, &lists, &of_receiver);
             } else if let Some(objects) = Objects::of(leaf, &receiver, any) {
                 self.compare_objects(index, leaf, &objects, &of_receiver);
             } else if !receiver.iter().any(|taker| takes_scalar(taker, leaf)) {
@@ -212,15 +224,63 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn compare_lists(&mut self, index: usize, leaf: &'a Form, of: &'a Form, receiver: &[&'a Form]) {
-        match receiver.iter().find(|leaf| matches!(leaf, Form::List(_) | Form::Any)) {
-            Some(Form::List(expected)) => {
-                let (depth, spans) = self.below(index);
-                let sent = Sent::any_of(&self.sender.declared, of);
-                self.add(sent, expected, Some((index, Around::Element)), depth, spans);
+    /// Lists of each length that matters.
+    fn compare_lists(
+        &mut self,
+        index: usize,
+        leaf: &'a Form,
+        lists: &[Objects<'a>],
+        receiver: &Receiver<'_, 'a>,
+    ) {
+        // What is wrong with a list is wrong with the longer ones as well.
+        let (mut is_refused, mut missing) = (false, HashSet::new());
+        for list in lists {
+            let Ok(cases) = cases((&self.sender.declared, list), receiver) else {
+                self.found.is_undecided = true;
+                return;
+            };
+            for (case, chosen) in cases {
+                let Some(members) = self.members(list, &case, receiver) else { continue };
+                let elements: Vec<Sample> = members.into_iter().map(|(_, value)| value).collect();
+                let expected: Vec<Part<'a>> = match chosen {
+                    Some(tuple @ Form::Tuple(_)) => tuple.parts(),
+                    Some(Form::List(of)) => {
+                        let part = |sent: &SentField<'a>| Part {
+                            name: sent.name,
+                            optional: false,
+                            form: of,
+                            span: None,
+                        };
+                        list.fields.iter().map(part).collect()
+                    }
+                    Some(_) => continue,
+                    None => Vec::new(),
+                };
+                if list.fields.len() > expected.len() || chosen.is_none() {
+                    if !std::mem::replace(&mut is_refused, true) {
+                        self.refuse_one_of(index, leaf, vec![Sample::List(elements)], None);
+                    }
+                    continue;
+                }
+                for (place, part) in expected.into_iter().enumerate() {
+                    match written(&self.sender.declared, list, &case, part.name) {
+                        Some((sent, span)) => {
+                            let mut others = elements.clone();
+                            others.remove(place);
+                            let around = Some((index, Around::Element(place, others)));
+                            let (depth, (of_sender, of_receiver)) = self.below(index);
+                            let spans = (span.or(of_sender), part.span.or(of_receiver));
+                            self.add(sent, part.form, around, depth, spans);
+                        }
+                        None if !part.optional && missing.insert(place) => {
+                            let part =
+                                Missing { path: format!("[{place}]"), form: part.form, span: part.span };
+                            self.refuse_one_of(index, leaf, vec![Sample::List(elements.clone())], Some(part));
+                        }
+                        None => {}
+                    }
+                }
             }
-            Some(_) => {}
-            None => self.refuse_one_of(index, leaf, vec![Sample::List(Vec::new())], None),
         }
     }
 
@@ -253,7 +313,12 @@ impl<'a> Walk<'a> {
                             }
                             None if !field.optional => {
                                 let without = Sample::Object(members.clone());
-                                self.refuse_one_of(index, leaf, vec![without], Some(field));
+                                let missing = Missing {
+                                    path: step(name),
+                                    form: &field.form,
+                                    span: Some(field.name.span),
+                                };
+                                self.refuse_one_of(index, leaf, vec![without], Some(missing));
                             }
                             None => {}
                         }
@@ -346,9 +411,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes the first of these values that the sender may really write in a place and the receiver refuses.
-    fn refuse_one_of(&mut self, index: usize, leaf: &Form, values: Vec<Sample>, missing: Option<&'a Field>) {
+    fn refuse_one_of(
+        &mut self,
+        index: usize,
+        leaf: &Form,
+        values: Vec<Sample>,
+        missing: Option<Missing<'a>>,
+    ) {
         let Some(pair) = self.pairs.get(index) else { return };
-        if !self.is_news(leaf, missing) {
+        if !self.is_news(leaf, missing.as_ref()) {
             return;
         }
         for value in values {
@@ -364,8 +435,8 @@ impl<'a> Walk<'a> {
             let of_sender = origin(&self.sender.declared, pair.sender, leaf).or(pair.spans.0);
             let of_receiver = declaration(&self.receiver.declared, pair.receiver).or(pair.spans.1);
             // Of several missing fields the judge names the first.
-            let (path, expected, found) = match missing {
-                Some(field) => (step(&field.name.text), self.expected(&field.form), "nothing".to_owned()),
+            let (path, expected, found) = match &missing {
+                Some(part) => (part.path.clone(), self.expected(part.form), "nothing".to_owned()),
                 None => (mismatch.path, mismatch.expected, mismatch.found),
             };
             self.found.refusals.push(Refusal {
@@ -374,21 +445,21 @@ impl<'a> Walk<'a> {
                 expected,
                 found,
                 sender: of_sender,
-                receiver: missing.map(|field| field.name.span).or(of_receiver),
+                receiver: missing.as_ref().and_then(|part| part.span).or(of_receiver),
                 pair: index,
             });
             self.refused.insert(leaf);
-            self.missing.extend(missing.map(std::ptr::from_ref));
+            self.missing.extend(missing.map(|part| std::ptr::from_ref(part.form)));
             return;
         }
     }
 
     /// Whether a refusal is to be kept. Each alternative of a large union may be refused for each one of another: of many
     /// refusals those are kept that are the first of an alternative, or of a missing field.
-    fn is_news(&self, leaf: &Form, missing: Option<&'a Field>) -> bool {
+    fn is_news(&self, leaf: &Form, missing: Option<&Missing<'a>>) -> bool {
         self.found.refusals.len() < MOST_REFUSALS
             || !self.refused.contains(&std::ptr::from_ref(leaf))
-            || missing.is_some_and(|field| !self.missing.contains(&std::ptr::from_ref(field)))
+            || missing.is_some_and(|part| !self.missing.contains(&std::ptr::from_ref(part.form)))
     }
 
     /// What the receiver expects of a form, in the judge's words.
@@ -410,9 +481,11 @@ impl<'a> Walk<'a> {
         let (mut value, mut path, mut index) = (value, String::new(), index);
         while let Some((outer, around)) = self.pairs.get(index).and_then(|pair| pair.around.as_ref()) {
             value = match around {
-                Around::Element => {
-                    path = join("[0]", &path);
-                    Sample::List(vec![value])
+                Around::Element(place, others) => {
+                    path = join(&format!("[{place}]"), &path);
+                    let mut elements = others.clone();
+                    elements.insert((*place).min(elements.len()), value);
+                    Sample::List(elements)
                 }
                 Around::Member(key, siblings) => {
                     path = join(&step(key), &path);

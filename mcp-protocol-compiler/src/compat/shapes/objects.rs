@@ -1,14 +1,15 @@
-//! What a sender may write into an object.
+//! What a sender may write into an object or a list. The elements of a list are its fields, by their numbers.
 
 use std::collections::BTreeMap;
 
 use mcp_protocol_machine::protocol::Literal;
 
 use super::leaves::record;
-use crate::declarations::Form;
+use crate::declarations::{Form, Part};
 
-/// The objects that one leaf of the sender may be.
+/// The objects that one leaf of the sender may be, or its lists of one length.
 pub(super) struct Objects<'a> {
+    pub(super) are_lists: bool,
     /// The fields that the sender may write.
     pub(super) fields: Vec<SentField<'a>>,
     /// What other members are, if there may be any.
@@ -21,7 +22,7 @@ pub(super) struct SentField<'a> {
     pub(super) name: &'a str,
     pub(super) optional: bool,
     pub(super) form: &'a Form,
-    /// Where it is declared; nothing for a key of a `map`.
+    /// Where it is declared; nothing for a key of a `map` and for an element of a list.
     pub(super) span: Option<crate::source::Span>,
 }
 
@@ -37,9 +38,10 @@ impl<'a> Objects<'a> {
                     form: &field.form,
                     span: Some(field.name.span),
                 });
-                Some(Objects { fields: fields.collect(), others: record.rest.then_some(any) })
+                let others = record.rest.then_some(any);
+                Some(Objects { are_lists: false, fields: fields.collect(), others })
             }
-            Form::Object => Some(Objects { fields: Vec::new(), others: Some(any) }),
+            Form::Object => Some(Objects { are_lists: false, fields: Vec::new(), others: Some(any) }),
             Form::Map(of) => {
                 let records = receiver.iter().filter_map(|leaf| record(leaf));
                 let fields = records.flat_map(|record| &record.fields).map(|field| SentField {
@@ -49,10 +51,44 @@ impl<'a> Objects<'a> {
                     span: None,
                 });
                 let names: BTreeMap<&str, SentField<'a>> = fields.map(|field| (field.name, field)).collect();
-                Some(Objects { fields: names.into_values().collect(), others: Some(of) })
+                let fields = names.into_values().collect();
+                Some(Objects { are_lists: false, fields, others: Some(of) })
             }
             _ => None,
         }
+    }
+
+    /// The lists that a leaf of the sender may be, as far as their lengths matter to its receiver, the shortest first; nothing
+    /// if it is not one of lists. `places` are the numbers of positions as texts.
+    pub(super) fn lists(
+        leaf: &'a Form,
+        receiver: &[&'a Form],
+        places: &'a [String],
+    ) -> Option<Vec<Objects<'a>>> {
+        let sent: Vec<SentField<'a>> = match leaf {
+            Form::List(of) => {
+                let longest = receiver.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
+                let field =
+                    |place: &'a String| SentField { name: place, optional: true, form: of, span: None };
+                places.iter().take(longest + 1).map(field).collect()
+            }
+            Form::Tuple(_) => {
+                let field = |part: Part<'a>| SentField {
+                    name: part.name,
+                    optional: part.optional,
+                    form: part.form,
+                    span: part.span,
+                };
+                leaf.parts().into_iter().map(field).collect()
+            }
+            _ => return None,
+        };
+        let least = sent.iter().filter(|field| !field.optional).count();
+        let of_length = |length: usize| {
+            let fields = sent.iter().take(length).map(|field| SentField { optional: false, ..field.clone() });
+            Objects { are_lists: true, fields: fields.collect(), others: None }
+        };
+        Some((least..=sent.len()).map(of_length).collect())
     }
 
     /// The field with a name.

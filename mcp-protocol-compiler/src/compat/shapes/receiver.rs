@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use mcp_protocol_machine::protocol::Literal;
 
-use super::leaves::{literals, record};
-use super::objects::{Case, Written};
+use super::leaves::literals;
+use super::objects::{Case, Objects, Written};
 use crate::declarations::{DeclaredShape, Form};
 
 /// The alternatives of a receiver.
@@ -19,7 +19,7 @@ pub(super) struct Receiver<'l, 'a> {
     index: Option<Index<'a>>,
 }
 
-/// A field of a record that may be nothing but one of some literals.
+/// A field of a record, or a position, that may be nothing but one of some literals.
 struct LiteralField<'a> {
     name: &'a str,
     optional: bool,
@@ -40,14 +40,14 @@ impl<'l, 'a> Receiver<'l, 'a> {
         let mut of_leaves = Vec::new();
         for leaf in leaves {
             let mut of_leaf = Vec::new();
-            for field in record(leaf).iter().flat_map(|record| &record.fields) {
-                if let Some(literals) = literals(shapes, field) {
+            for part in leaf.parts() {
+                if let Some(literals) = literals(shapes, part.form) {
                     of_leaf.push(LiteralField {
-                        name: &field.name.text,
-                        optional: field.optional,
+                        name: part.name,
+                        optional: part.optional,
                         literals: literals.iter().map(|(literal, _)| *literal).collect(),
                     });
-                    all_literals.entry(&field.name.text).or_default().extend(literals);
+                    all_literals.entry(part.name).or_default().extend(literals);
                 }
             }
             of_leaves.push(of_leaf);
@@ -56,26 +56,31 @@ impl<'l, 'a> Receiver<'l, 'a> {
         Receiver { leaves, all_literals, literals: of_leaves, index }
     }
 
-    /// The alternatives that an object of a case may be, by its literals.
-    pub(super) fn possible(&self, case: &Case<'a>) -> Vec<&'a Form> {
+    /// The alternatives that an object or a list of a case may be, by its literals.
+    pub(super) fn possible(&self, objects: &Objects<'a>, case: &Case<'a>) -> Vec<&'a Form> {
         let places = match self.index.as_ref().and_then(|index| index.places(case)) {
             Some(places) => places,
             None => (0..self.leaves.len()).collect(),
         };
-        let possible = places.into_iter().filter(|place| self.is_possible(*place, case));
+        let possible = places.into_iter().filter(|place| self.is_possible(*place, objects, case));
         possible.filter_map(|place| self.leaves.get(place).copied()).collect()
     }
 
-    fn is_possible(&self, place: usize, case: &Case<'a>) -> bool {
+    fn is_possible(&self, place: usize, objects: &Objects<'a>, case: &Case<'a>) -> bool {
         let has_its_literal = |field: &LiteralField<'a>| match case.get(field.name) {
             None | Some(Written::Absent) => field.optional,
             Some(Written::Literal(literal, _)) => field.literals.contains(literal),
             Some(Written::Other(_)) => false,
         };
-        match self.leaves.get(place) {
-            Some(Form::Any | Form::Object | Form::Map(_)) => true,
-            Some(Form::Record(_)) => {
-                self.literals.get(place).is_some_and(|literals| literals.iter().all(has_its_literal))
+        let has_its_literals =
+            || self.literals.get(place).is_some_and(|literals| literals.iter().all(has_its_literal));
+        match (self.leaves.get(place), objects.are_lists) {
+            (Some(Form::Any), _)
+            | (Some(Form::Object | Form::Map(_)), false)
+            | (Some(Form::List(_)), true) => true,
+            (Some(Form::Record(_)), false) => has_its_literals(),
+            (Some(Form::Tuple(positions)), true) => {
+                objects.fields.len() <= positions.len() && has_its_literals()
             }
             _ => false,
         }

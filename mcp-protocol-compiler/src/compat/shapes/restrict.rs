@@ -1,9 +1,9 @@
 //! The payloads that meet a condition, or do not, as a shape.
 
-use mcp_protocol_machine::protocol::{Condition, Literal, Text};
+use mcp_protocol_machine::protocol::{Condition, Literal, Text, position};
 
 use super::leaves::leaves;
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Position, Record};
 use crate::source::Span;
 
 /// Whether some payload of a shape meets a condition.
@@ -46,6 +46,20 @@ fn part(
     let Some((key, rest)) = path.split_first() else { return value(leaf, literal, meets) };
     match leaf {
         Form::Any | Form::Object | Form::Map(_) => Some(leaf.clone()),
+        Form::List(_) if position(key).is_some() => Some(leaf.clone()),
+        Form::Tuple(positions) => {
+            match position(key).and_then(|place| Some((place, positions.get(place)?))) {
+                None => (!meets).then(|| leaf.clone()),
+                Some((place, changed)) => {
+                    let parts = leaves(shapes, &changed.form);
+                    let kept: Vec<Form> = parts
+                        .into_iter()
+                        .filter_map(|leaf| part(shapes, leaf, rest, literal, meets))
+                        .collect();
+                    with_position(positions, place, union(kept), meets)
+                }
+            }
+        }
         Form::Record(record) => match record.field(key) {
             None if meets && !record.rest => None,
             None => Some(leaf.clone()),
@@ -58,6 +72,23 @@ fn part(
         },
         _ => (!meets).then(|| leaf.clone()),
     }
+}
+
+/// A tuple in which a position is what is left of it. A condition that looks into one that is absent is not met.
+fn with_position(positions: &[Position], place: usize, form: Option<Form>, meets: bool) -> Option<Form> {
+    let mut positions = positions.to_vec();
+    match form {
+        None if meets || !positions.get(place)?.optional => return None,
+        // Without it nothing stands behind it.
+        None => positions.truncate(place),
+        Some(form) => {
+            positions.get_mut(place)?.form = form;
+            if meets {
+                positions.iter_mut().take(place + 1).for_each(|position| position.optional = false);
+            }
+        }
+    }
+    Some(Form::Tuple(positions))
 }
 
 /// A record in which a field is what is left of it. A condition that looks into a field that is absent is not met.

@@ -1,6 +1,6 @@
 //! Writes the shapes as rows of a table.
 
-use mcp_protocol_machine::protocol::{Literal, Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{Literal, Position, Protocol, Record, Shape};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -49,6 +49,10 @@ fn shape(shape: &Shape, names: &ConstantNames) -> TokenStream {
             let of = self::shape(of, names);
             quote!(Shape::list(const { &#of }))
         }
+        Shape::Tuple(positions) => {
+            let positions = positions.iter().map(|position| self::position(position, names));
+            quote!(Shape::tuple(const { &[#(#positions),*] }))
+        }
         Shape::Map(of) => {
             let of = self::shape(of, names);
             quote!(Shape::map(const { &#of }))
@@ -62,6 +66,16 @@ fn shape(shape: &Shape, names: &ConstantNames) -> TokenStream {
             let name = names.shape(*index);
             quote!(Shape::Named(#name))
         }
+    }
+}
+
+fn position(position: &Position, names: &ConstantNames) -> TokenStream {
+    let shape = shape(&position.shape, names);
+    match (position.label.as_deref(), position.required) {
+        (None, true) => quote!(Position::required(#shape)),
+        (None, false) => quote!(Position::optional(#shape)),
+        (Some(label), true) => quote!(Position::required_as(#label, #shape)),
+        (Some(label), false) => quote!(Position::optional_as(#label, #shape)),
     }
 }
 

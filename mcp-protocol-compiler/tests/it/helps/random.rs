@@ -71,7 +71,7 @@ fn payloads(text: &str) -> Vec<Range<usize>> {
 /// A shape that nests so deep at most.
 fn shape(depth: usize, random: &mut Random) -> String {
     let inner = |random: &mut Random| shape(depth - 1, random);
-    match random.below(if depth == 0 { 6 } else { 10 }) {
+    match random.below(if depth == 0 { 6 } else { 12 }) {
         0 => "string".to_owned(),
         1 => "uint".to_owned(),
         2 => "\"red\"".to_owned(),
@@ -81,6 +81,7 @@ fn shape(depth: usize, random: &mut Random) -> String {
         6 => format!("[{}]", inner(random)),
         7 => format!("map {}", ["string", "[int]", "{ of: uint }"][random.below(3)]),
         8 => format!("({} | null)", inner(random)),
+        9 | 10 => tuple(depth, random),
         _ => {
             let names = ["name", "type", "request", "amount", "\"x-note\""];
             let first = random.below(names.len());
@@ -101,11 +102,30 @@ fn shape(depth: usize, random: &mut Random) -> String {
     }
 }
 
-/// A shape that may be a payload: a list, a union or a record.
+/// Positions with labels or without, of which the last ones may be absent.
+fn tuple(depth: usize, random: &mut Random) -> String {
+    let (many, required, has_labels) = (1 + random.below(3), random.below(4), random.below(2) == 0);
+    let labels = ["name", "type", "request", "\"x-note\""];
+    let first = random.below(labels.len());
+    let positions: Vec<String> = (0..many)
+        .map(|place| {
+            let (mark, shape) = (if place < required { "" } else { "?" }, shape(depth - 1, random));
+            match has_labels {
+                true => format!("{}{mark}: {shape}", labels[(first + place) % labels.len()]),
+                false => format!("{shape}{mark}"),
+            }
+        })
+        .collect();
+    let comma = ["", ","][random.below(2)];
+    format!("[{}{comma}]", positions.join(", "))
+}
+
+/// A shape that may be a payload: a list, a tuple, a union or a record.
 fn payload(random: &mut Random) -> String {
-    match random.below(4) {
+    match random.below(5) {
         0 => format!("[{}]", shape(1, random)),
-        1 => format!("int | {}", ["string", "null", "[string]", "{ at: uint }"][random.below(4)]),
+        1 => tuple(2, random),
+        2 => format!("int | {}", ["string", "null", "[string]", "{ at: uint }"][random.below(4)]),
         _ => format!("{{ id: {}, note?: {} }}", shape(2, random), shape(1, random)),
     }
 }

@@ -37,6 +37,9 @@ const WITHOUT: &[(&str, &str)] = &[
     ("let one shape take what `", "which of the two is meant is the author's to say"),
     ("write `Hello.protocolVersion`", "the field is missing"),
     ("its fields are `", "none of them is near"),
+    ("its positions are `", "none of them is near"),
+    ("it has no positions", "there is nothing to choose from"),
+    ("give one of the two positions another label", "what the position is called is the author's to say"),
     ("it is one of \"", "none of them is near"),
     (
         "name a field that is a text: a condition compares no other values",

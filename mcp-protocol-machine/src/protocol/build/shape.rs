@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::protocol::shape::Place;
-use crate::protocol::{List, Literal, NamedShape, Of, Record, RecordField, Shape, Text};
+use crate::protocol::{List, Literal, NamedShape, Of, Position, Record, RecordField, Shape, Text};
 
 impl NamedShape {
     /// A shape by its name.
@@ -36,6 +36,11 @@ impl Shape {
     /// A list of a constant shape.
     pub const fn list(of: &'static Shape) -> Shape {
         Shape::List(Of(Place::Borrowed(of)))
+    }
+
+    /// A list with constant positions.
+    pub const fn tuple(positions: &'static [Position]) -> Shape {
+        Shape::Tuple(Cow::Borrowed(positions))
     }
 
     /// An object with any keys, whose values have a constant shape.
@@ -87,5 +92,32 @@ impl RecordField {
     /// A constant field that may be absent.
     pub const fn optional(name: &'static str, shape: Shape) -> RecordField {
         RecordField::new(Cow::Borrowed(name), false, shape)
+    }
+}
+
+impl Position {
+    /// A position, which must be there if it is required.
+    pub const fn new(label: Option<Text>, required: bool, shape: Shape) -> Position {
+        Position { label, required, shape }
+    }
+
+    /// A constant position without a label that must be there.
+    pub const fn required(shape: Shape) -> Position {
+        Position::new(None, true, shape)
+    }
+
+    /// A constant position without a label that may be absent.
+    pub const fn optional(shape: Shape) -> Position {
+        Position::new(None, false, shape)
+    }
+
+    /// A constant position with a label that must be there.
+    pub const fn required_as(label: &'static str, shape: Shape) -> Position {
+        Position::new(Some(Cow::Borrowed(label)), true, shape)
+    }
+
+    /// A constant position with a label that may be absent.
+    pub const fn optional_as(label: &'static str, shape: Shape) -> Position {
+        Position::new(Some(Cow::Borrowed(label)), false, shape)
     }
 }

@@ -11,9 +11,9 @@ fn shape(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape 
     let kinds = if depth == 0 {
         9
     } else if unions {
-        14
+        16
     } else {
-        12
+        14
     };
     match random.below(kinds) {
         0 => Shape::Null,
@@ -28,6 +28,7 @@ fn shape(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape 
         9 => list(shape(random, depth - 1, shapes, unions)),
         10 => Shape::Map(shape(random, depth - 1, shapes, unions).into()),
         11 => random_record(random, depth - 1, shapes, unions),
+        12 | 13 => random_tuple(random, depth - 1, shapes, unions),
         _ => {
             let many = 2 + random.below(3);
             union((0..many).map(|_| shape(random, depth - 1, shapes, unions)).collect())
@@ -55,6 +56,18 @@ fn random_record(random: &mut Random, depth: usize, shapes: u16, unions: bool) -
     record(fields)
 }
 
+fn random_tuple(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape {
+    let (many, required) = (random.below(4), random.below(4));
+    let positions = (0..many).map(|place| {
+        let shape = match random.below(3) {
+            0 => Shape::Literal(literal(random)),
+            _ => shape(random, depth, shapes, unions),
+        };
+        Position::new(None, place < required, shape)
+    });
+    tuple(positions.collect())
+}
+
 fn tables(random: &mut Random, unions: bool) -> Protocol {
     let many = 1 + u16::try_from(random.below(5)).unwrap();
     protocol((0..many).map(|_| ("Shape", shape(random, 3, many, unions))).collect())
@@ -68,7 +81,7 @@ fn value(random: &mut Random, depth: usize) -> Value {
         2 => json!(random.below(3)),
         3 => json!(-1.5),
         4 => json!(TEXTS[random.below(3)]),
-        5 => (0..random.below(3)).map(|_| value(random, depth - 1)).collect(),
+        5 => (0..random.below(4)).map(|_| value(random, depth - 1)).collect(),
         _ => {
             let names = NAMES.into_iter().filter(|_| random.chance(50)).collect::<Vec<_>>();
             names.into_iter().map(|name| (name.to_owned(), value(random, depth - 1))).collect()
@@ -95,6 +108,21 @@ fn places<'p>(
             places(protocol, &record.field(key).unwrap().shape, member, path, found);
         }
     }
+    if let (Shape::Tuple(positions), Value::Array(elements)) = (shape, value) {
+        for (place, element) in elements.iter().enumerate() {
+            let path = [&*path, &[place.to_string()]].concat();
+            places(protocol, &positions[place].shape, element, path, found);
+        }
+    }
+}
+
+/// A path as a mismatch has it.
+fn written(path: &[String]) -> String {
+    path.iter().fold(String::new(), |written, key| match key.parse::<usize>() {
+        Ok(place) => format!("{written}[{place}]"),
+        Err(_) if written.is_empty() => key.clone(),
+        Err(_) => format!("{written}.{key}"),
+    })
 }
 
 #[test]
@@ -117,15 +145,30 @@ fn a_sample_has_its_shape_and_a_mistake_in_it_is_named() {
             let pointer: String = path.iter().map(|key| format!("/{key}")).collect();
             let mut changed = value.clone();
             // A list fits none of these shapes, and a list itself is replaced by a text.
-            let wrong = if matches!(shape, Shape::List(_)) { json!("wrong") } else { json!([]) };
+            let is_list = matches!(shape, Shape::List(_) | Shape::Tuple(_));
+            let wrong = if is_list { json!("wrong") } else { json!([]) };
             *changed.pointer_mut(&pointer).unwrap() = wrong;
-            assert_eq!(mismatch(&tables, &root, &changed).path, path.join("."), "seed {seed}: {changed}");
+            assert_eq!(mismatch(&tables, &root, &changed).path, written(&path), "seed {seed}: {changed}");
             mistakes += 1;
+            if let Shape::Tuple(positions) = shape {
+                let mut changed = value.clone();
+                let elements = changed.pointer_mut(&pointer).unwrap().as_array_mut().unwrap();
+                elements.resize(positions.len() + 1, json!(null));
+                // An element between may lack its shape as well.
+                let mismatch = mismatch(&tables, &root, &changed);
+                let of_list = mismatch.path.strip_prefix(&*written(&path)).unwrap();
+                assert!(of_list.starts_with('['), "seed {seed}: {mismatch}");
+            }
             if let Some((last, parent)) = pointer.rsplit_once('/').map(|(parent, last)| (last, parent)) {
                 let mut changed = value.clone();
-                changed.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(last);
+                match changed.pointer_mut(parent).unwrap() {
+                    Value::Object(members) => drop(members.remove(last)),
+                    // Those behind it go, too: each of them would take the place of another one.
+                    Value::Array(elements) => elements.truncate(last.parse().unwrap()),
+                    _ => panic!(),
+                }
                 let mismatch = mismatch(&tables, &root, &changed);
-                assert_eq!((mismatch.path, &*mismatch.found), (path.join("."), "nothing"), "seed {seed}");
+                assert_eq!((mismatch.path, &*mismatch.found), (written(&path), "nothing"), "seed {seed}");
             }
         }
     }
@@ -139,6 +182,12 @@ fn fits_some(protocol: &Protocol, shape: &Shape, value: &Value, depth: usize) ->
         (Shape::Union(parts), value) => parts.iter().any(|part| fits(part, value)),
         (Shape::Named(index), value) => fits(&protocol.shape(*index).unwrap().shape, value),
         (Shape::List(of), Value::Array(elements)) => elements.iter().all(|element| fits(of, element)),
+        (Shape::Tuple(positions), Value::Array(elements)) => {
+            let required = positions.iter().filter(|position| position.required).count();
+            let mut pairs = positions.iter().zip(elements);
+            (required..=positions.len()).contains(&elements.len())
+                && pairs.all(|(position, element)| fits(&position.shape, element))
+        }
         (Shape::Map(of), Value::Object(members)) => members.values().all(|member| fits(of, member)),
         (Shape::Record(record), Value::Object(members)) => record.fields.iter().all(|field| {
             members.get(&*field.name).map_or(!field.required, |member| fits(&field.shape, member))

@@ -184,3 +184,61 @@ fn what_takes_all_hides_what_stands_behind() {
     assert!(!hides(optional(x.clone()), record(vec![])), "without the field, its text may be another one");
     assert!(hides(optional(x.clone()), a(x)));
 }
+
+#[test]
+fn literals_and_the_number_of_elements_tell_tuples_apart() {
+    let none = protocol(vec![]);
+    let heads = tuple(vec![Position::required(Shape::literal("heads"))]);
+    let logs = tuple(vec![Position::required(Shape::literal("logs")), Position::optional(Shape::Uint)]);
+    let topics = union(vec![heads.clone(), logs.clone()]);
+    let verdict_of = |value: Value| verdict(&none, &topics, &value);
+    for value in [json!(["heads"]), json!(["logs"]), json!(["logs", 7])] {
+        assert_eq!(verdict_of(value), "fits");
+    }
+    assert_eq!(
+        verdict_of(json!(["logs", -7])),
+        "[1]: expected a whole number that is not negative, found -7"
+    );
+    assert_eq!(verdict_of(json!(["blocks"])), "[0]: expected \"heads\" or \"logs\", found \"blocks\"");
+    assert_eq!(verdict_of(json!([])), "[0]: expected \"heads\" or \"logs\", found nothing");
+    assert_eq!(verdict_of(json!(["heads", 7])), "expected a list of 1 element, found one of 2");
+    assert_eq!(
+        verdict_of(json!({})),
+        "expected a list of 1 element or a list of 1 or 2 elements, found an object"
+    );
+
+    let one = || tuple(vec![Position::required(Shape::Text)]);
+    let three = || tuple(vec![Position::required(Shape::Text); 3]);
+    let one_or_three = union(vec![one(), three()]);
+    assert_eq!(verdict(&none, &one_or_three, &json!(["a", "b", 3])), "[2]: expected a string, found 3");
+    let found = verdict(&none, &one_or_three, &json!(["a", "b"]));
+    assert_eq!(
+        found, "[2]: expected a string, found nothing",
+        "there are too many elements for the other one"
+    );
+    let found = verdict(&none, &one_or_three, &json!([]));
+    assert_eq!(found, "expected a list of 1 element or a list of 3 elements, found one of 0");
+    let found = verdict(&none, &union(vec![one(), list(Shape::Int)]), &json!(["a", 2]));
+    assert_eq!(found, "[0]: expected a whole number, found \"a\"", "any other number of elements is a list");
+}
+
+#[test]
+fn a_tuple_hides_those_with_as_many_elements_and_no_list() {
+    let none = protocol(vec![]);
+    let of = |positions: &[(bool, Shape)]| {
+        tuple(
+            positions.iter().map(|(required, shape)| Position::new(None, *required, shape.clone())).collect(),
+        )
+    };
+    let (text, x, y) = (Shape::Text, Shape::literal("x"), Shape::literal("y"));
+    let hides = |earlier: &Shape, later: &Shape| hides(&none, earlier, later);
+    let one_or_two = of(&[(true, text.clone()), (false, Shape::Int)]);
+    assert!(hides(&one_or_two, &of(&[(true, Shape::Bool)])), "the elements are judged, and do not choose");
+    assert!(!hides(&of(&[(true, Shape::Bool)]), &one_or_two));
+    assert!(!hides(&one_or_two, &list(Shape::Any)) && hides(&list(Shape::Text), &one_or_two));
+    assert!(!hides(&of(&[]), &list(Shape::Any)) && hides(&list(Shape::Any), &of(&[])));
+    assert!(hides(&of(&[(true, text.clone())]), &of(&[(true, x.clone())])));
+    assert!(!hides(&of(&[(true, x.clone())]), &of(&[(true, text)])));
+    assert!(!hides(&of(&[(true, x.clone())]), &of(&[(true, y)])));
+    assert!(hides(&of(&[(true, Shape::Any), (false, x)]), &of(&[(true, Shape::Any)])));
+}

@@ -43,6 +43,12 @@ pub(super) fn value(random: &mut Random, protocol: &Protocol, shape: &Shape, dep
             let many = if depth == 0 { 0 } else { random.below(3) };
             Tree::List((0..many).map(|_| value(random, protocol, of, inner)).collect())
         }
+        Shape::Tuple(positions) => {
+            let least = positions.iter().filter(|position| position.required).count();
+            let many = least + random.below(if depth == 0 { 1 } else { positions.len() - least + 1 });
+            let elements = positions.iter().take(many);
+            Tree::List(elements.map(|position| value(random, protocol, &position.shape, inner)).collect())
+        }
         Shape::Map(of) => {
             let many = if depth == 0 { 0 } else { random.below(3) };
             Tree::Object(

@@ -22,6 +22,22 @@ fn types_are_shapes() {
         (r#"{"type":["integer","number"]}"#, "number"),
         (r#"{"type":"array","items":{"type":"string"}}"#, "[string]"),
         (r#"{"type":"array"}"#, "[any]"),
+        (r#"{"prefixItems":[{"type":"string"},{"type":"null"}],"items":false}"#, "[string?, null?]"),
+        (
+            r#"{"type":"array","prefixItems":[true,{"type":"string"}],"minItems":1,"maxItems":2}"#,
+            "[any, string?]",
+        ),
+        (r#"{"type":"array","prefixItems":[{"type":"string"},true],"minItems":1,"maxItems":1}"#, "[string,]"),
+        (
+            r#"{"type":"array","items":[{"title":"at","type":"integer"}],"additionalItems":false}"#,
+            "[at?: int]",
+        ),
+        (r#"{"type":"array","items":false}"#, "[]"),
+        (r#"{"const":["a",1]}"#, r#"["a", 1]"#),
+        (
+            r#"{"allOf":[{"type":"array","items":{"type":"string"}},{"prefixItems":[true],"items":false,"minItems":1}]}"#,
+            "[string,]",
+        ),
         (r#"{"type":"object","additionalProperties":{"type":"integer"}}"#, "map int"),
         (r#"{"const":"a"}"#, r#""a""#),
         (r#"{"enum":["a","b",null]}"#, r#""a" | "b" | null"#),
