@@ -53,8 +53,9 @@ fn of_form(form: &Form) -> &'static str {
     }
 }
 
-/// The field or position in which each of several types has a literal of its own. `V1` says less than the name that its author gave to
-/// a type, and more than a name that is made up: a field that is not a text counts where there is such a name.
+/// The field or position in which each of several types has a literal of its own. `V1` says less than the name that its
+/// author gave to a type, and more than a name that is made up: a field that is not a text counts where there is such a
+/// name.
 fn tag<'a>(types: &[&'a DeclaredShape]) -> Option<&'a str> {
     let (first, rest) = types.split_first()?;
     let made_up = types.iter().any(|shape| shape.is_inner);

@@ -2,9 +2,9 @@
 //!
 //! A value is an alternative of its own JSON type. Among objects, a record is possible if the fields that its shape
 //! fixes to literals, texts mostly, have these values; among lists, a tuple is possible if it has a position for each
-//! element, and these are the literals to which it fixes their positions. Of the alternatives that are possible, the first is taken whose required fields are all
-//! there, or whose required positions. No other field decides, so that a mistake in it is reported
-//! where it is.
+//! element, and these are the literals to which it fixes their positions. Of the alternatives that are possible, the first
+//! is taken whose required fields are all there, or whose required positions. No other field or position decides, so that
+//! a mistake in it is reported where it is.
 
 use std::ops::ControlFlow;
 

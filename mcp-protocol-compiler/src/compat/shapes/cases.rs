@@ -1,7 +1,8 @@
 //! The objects and lists that a sender may write, as far as they differ in which alternative of the receiver they are.
 //!
 //! Which alternative an object is depends on the literals in the fields that tell records apart, and on which required
-//! fields are there; a list also depends on its length. So the objects of one shape fall into cases, and in each case the receiver chooses one alternative.
+//! fields are there; that of a list also depends on its length. So the objects of one shape fall into cases, and in each
+//! case the receiver chooses one alternative.
 
 use std::collections::HashSet;
 
