@@ -182,7 +182,7 @@ async fn fastmcp_and_one_server() {
 }
 
 /// An example over HTTP, and its address.
-async fn serving(example: &str) -> (tokio::process::Child, String) {
+pub(super) async fn serving(example: &str) -> (tokio::process::Child, String) {
     let mut server = Command::new(program(example));
     server.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).kill_on_drop(true);
     let mut server = server.spawn().unwrap();

@@ -19,6 +19,7 @@ mod clients;
 mod eras;
 mod everything;
 mod http_variants;
+mod inspector;
 mod notes;
 #[path = "../../../../examples/revisions/server.rs"]
 mod revisions_server;
