@@ -180,7 +180,7 @@ pub fn endless(name: &Name) -> Diagnostic {
         format!("a value of `{}` would contain itself without end", name.text),
     )
     .label("what it requires leads back to it")
-    .help("make one of the fields on the way optional, a list, or a union with `null`")
+    .help("make one of the fields or positions on the way optional, a list, or a union with `null`")
 }
 
 /// A shape that is a list of itself.

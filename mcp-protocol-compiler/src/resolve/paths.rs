@@ -426,12 +426,16 @@ impl<'a> Paths<'a, '_> {
             if next.is_empty() {
                 return Ok(vec![&Form::Any]);
             }
+            let part = match (position(&key.text), tuples.as_slice()) {
+                (Some(_), [_, ..]) => format!("the position `{}`", key.text),
+                _ => format!("`{}`", key.text),
+            };
             owner = match next.as_slice() {
                 [Form::Named(index)] => match self.declarations.shapes.get(*index) {
                     Some(shape) if !shape.is_inner => format!("`{}`", shape.name.text),
-                    _ => format!("`{}`", key.text),
+                    _ => part,
                 },
-                _ => format!("`{}`", key.text),
+                _ => part,
             };
             here = next;
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::placed::Placed;
 use crate::ast::{self, Item, Member, Name, Payload, ShapeKind, WrittenShape};
+use crate::components::components;
 use crate::declarations::{
     Alternative, DeclaredShape, Field, Form, MOST_POSITIONS, Position, Record, built_in_word,
 };
@@ -452,12 +453,48 @@ fn endless(shapes: &[DeclaredShape], diagnostics: &mut Vec<Diagnostic>) {
             break;
         }
     }
+    // One that only requires another one without a value is mended with that.
+    let in_itself = in_themselves(shapes, &has_value);
     let mut through_names = Loops { shapes, state: vec![Visit::Not; shapes.len()] };
     for (index, shape) in shapes.iter().enumerate() {
-        if !has_value.get(index).copied().unwrap_or(true) || through_names.leads_to_itself(index) {
+        if in_itself.get(index).copied().unwrap_or(false) || through_names.leads_to_itself(index) {
             diagnostics.push(finding::endless(&shape.name));
         }
     }
+}
+
+/// Of the shapes that have no value, those whose requirements lead back to them.
+fn in_themselves(shapes: &[DeclaredShape], has_value: &[bool]) -> Vec<bool> {
+    let required = |index: usize| {
+        let shape = shapes.get(index).filter(|_| !has_value.get(index).copied().unwrap_or(true));
+        shape.map(|shape| missing(&shape.form, has_value)).unwrap_or_default()
+    };
+    let components = components(shapes.len(), required);
+    let component = |index: usize| components.get(index);
+    let leads_back = |index| required(index).into_iter().any(|next| component(next) == component(index));
+    (0..shapes.len()).map(leads_back).collect()
+}
+
+/// The names without a value that a form requires.
+fn missing(form: &Form, has_value: &[bool]) -> Vec<usize> {
+    let (mut names, mut waiting) = (Vec::new(), vec![form]);
+    while let Some(form) = waiting.pop() {
+        match form {
+            _ if is_written(form, has_value) => {}
+            Form::Named(index) => names.push(*index),
+            Form::Record(record) => {
+                let required = record.fields.iter().filter(|field| !field.optional);
+                waiting.extend(required.map(|field| &field.form));
+            }
+            Form::Tuple(positions) => {
+                let required = positions.iter().filter(|position| !position.optional);
+                waiting.extend(required.map(|position| &position.form));
+            }
+            Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
+            _ => {}
+        }
+    }
+    names
 }
 
 fn is_written(form: &Form, has_value: &[bool]) -> bool {

@@ -11,6 +11,7 @@ mod order;
 mod payloads;
 mod random;
 mod shipped;
+mod tuples;
 mod values;
 
 use std::io;

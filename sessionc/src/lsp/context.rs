@@ -182,7 +182,7 @@ impl<'t> CurrentItem<'t> {
             ItemKind::Definition => session_type(last.kind, text(last)),
             ItemKind::Word("client" | "server") if is_type => session_type(last.kind, text(last)),
             ItemKind::Word("request" | "notification") => message(tokens, text),
-            ItemKind::Word("type") => shape(last.kind, text(last)),
+            ItemKind::Word("type") => shape(tokens, text),
             ItemKind::Word("version") => {
                 announced(tokens, text, CompletionPlace::Item, CompletionPlace::OfVersion)
             }
@@ -249,7 +249,7 @@ fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> Completion
     if let Some(inner) = open_payload(tokens)
         && !inner.is_empty()
     {
-        return match shape(last.kind, word) {
+        return match shape(inner, text) {
             // The shape may be whole, but its payload is open.
             CompletionPlace::Item => CompletionPlace::Nothing,
             place => place,
@@ -286,12 +286,49 @@ fn open_payload(tokens: &[Token]) -> Option<&[Token]> {
     tokens.get(opened.first()? + 1..)
 }
 
-fn shape(last: Kind, word: &str) -> CompletionPlace {
-    match last {
-        Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Dot => CompletionPlace::Shape,
-        Kind::Word if word == "map" => CompletionPlace::Shape,
+fn shape<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
+    let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
+    let within = Brackets::around(tokens);
+    match last.kind {
+        Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Dot => {
+            CompletionPlace::Shape
+        }
+        Kind::Comma
+            if within.is_some_and(|within| within.kind == Kind::OpenBracket && !within.has_labels) =>
+        {
+            CompletionPlace::Shape
+        }
+        Kind::Word if text(last) == "map" => CompletionPlace::Shape,
         Kind::OpenBrace | Kind::Comma => CompletionPlace::Nothing,
-        Kind::Word if word == "type" => CompletionPlace::Nothing,
-        _ => CompletionPlace::Item,
+        Kind::Word if text(last) == "type" => CompletionPlace::Nothing,
+        // The shape may be whole.
+        _ if within.is_none() => CompletionPlace::Item,
+        _ => CompletionPlace::Nothing,
+    }
+}
+
+/// The innermost brackets that are not closed.
+#[derive(Clone, Copy)]
+struct Brackets {
+    /// How they open.
+    kind: Kind,
+    /// Whether a name with a colon stands in them.
+    has_labels: bool,
+}
+
+impl Brackets {
+    fn around(tokens: &[Token]) -> Option<Brackets> {
+        let mut opened: Vec<Brackets> = Vec::new();
+        for token in tokens {
+            match token.kind {
+                Kind::Open | Kind::OpenBracket | Kind::OpenBrace => {
+                    opened.push(Brackets { kind: token.kind, has_labels: false });
+                }
+                Kind::Close | Kind::CloseBracket | Kind::CloseBrace => drop(opened.pop()),
+                Kind::Colon => opened.last_mut().into_iter().for_each(|inner| inner.has_labels = true),
+                _ => {}
+            }
+        }
+        opened.pop()
     }
 }

@@ -14,7 +14,7 @@ use crate::files::Failure;
 use crate::protocol::Chosen;
 
 use super::connection::Address;
-use super::offence::{Act, Group, Offence, around_requests, misshapen, on_the_wire, out_of_order};
+use super::offence::{Act, Group, Offence, around_requests, on_the_wire, out_of_order, with_wrong_params};
 use super::payload::Payloads;
 use super::progress::Progress;
 use super::samples::Samples;
@@ -277,7 +277,7 @@ fn offences(
         let found = out_of_order(protocol, target, permitted.as_ref());
         offences.extend(found.into_iter().map(|offence| (place, offence)));
     }
-    offences.extend(with_wrong_params(protocol, payloads, known));
+    offences.extend(wrong_params_once(protocol, payloads, known));
     if let Some(place) = busiest(protocol, known) {
         let around = around_requests(protocol, over_http);
         offences.extend(on_the_wire(protocol).into_iter().chain(around).map(|offence| (place, offence)));
@@ -293,8 +293,8 @@ fn offences(
     Ok(offences)
 }
 
-/// Each request with wrong params once, in the last state that permits it.
-fn with_wrong_params(protocol: &Protocol, payloads: &Payloads, known: &[Known]) -> Vec<(usize, Offence)> {
+/// Each request with each flaw of its params once, in the last state that permits it.
+fn wrong_params_once(protocol: &Protocol, payloads: &Payloads, known: &[Known]) -> Vec<(usize, Offence)> {
     let linear = known.iter().enumerate().filter(|(_, (target, _))| {
         target.body.is_none() && target.needs.is_none() && !target.awaits_reply(protocol)
     });
@@ -302,9 +302,10 @@ fn with_wrong_params(protocol: &Protocol, payloads: &Payloads, known: &[Known]) 
     linear.sort_by_key(|(_, (target, _))| std::cmp::Reverse(target.moves.len()));
     let (mut offences, mut seen) = (Vec::new(), BTreeSet::new());
     for (place, (target, permitted)) in linear {
-        for offence in misshapen(protocol, target, payloads) {
-            let Act::Misshapen(message) = offence.act else { continue };
-            if permitted.as_ref().is_none_or(|permitted| permitted.contains(&message)) && seen.insert(message)
+        for offence in with_wrong_params(protocol, target, payloads) {
+            let Act::Misshapen(message, flaw) = offence.act else { continue };
+            if permitted.as_ref().is_none_or(|permitted| permitted.contains(&message))
+                && seen.insert((message, flaw))
             {
                 offences.push((place, offence));
             }

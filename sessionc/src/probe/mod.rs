@@ -16,6 +16,7 @@ pub(crate) mod campaign;
 pub(crate) mod connection;
 mod head;
 mod listening;
+mod misshapen;
 mod offence;
 mod payload;
 mod progress;

@@ -8,6 +8,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use super::head::Head;
+use super::misshapen::{Flaw, misshapen};
 use super::payload::{Keys, Payloads};
 use super::target::{Target, accepted, after_reply, states_of_body};
 use super::wire::Wire;
@@ -45,7 +46,7 @@ pub(crate) enum Act {
     /// A request or notification, as the protocol has it.
     Message(MessageIndex),
     /// A request with params of a wrong shape.
-    Misshapen(MessageIndex),
+    Misshapen(MessageIndex, Flaw),
     /// Bytes that are wrong in any state.
     Wire(Wire),
     /// A request that is permitted, with a head that is wrong.
@@ -114,15 +115,16 @@ pub(crate) fn out_of_order(
 }
 
 /// The requests of a state whose params can be given a wrong shape.
-pub(crate) fn misshapen(protocol: &Protocol, target: &Target, payloads: &Payloads) -> Vec<Offence> {
+pub(crate) fn with_wrong_params(protocol: &Protocol, target: &Target, payloads: &Payloads) -> Vec<Offence> {
     let Some(role) = protocol.role(Side::Server) else { return Vec::new() };
     let states = target.beside.iter().chain([&target.state]);
     let accepted: BTreeSet<_> = states.flat_map(|state| accepted(role, *state)).collect();
-    let offences = accepted.into_iter().filter_map(|message| {
+    let flaws = accepted.into_iter().flat_map(|message| Flaw::ALL.map(|flaw| (message, flaw)));
+    let offences = flaws.filter_map(|(message, flaw)| {
         let table = protocol.message(message).filter(|table| table.kind == Kind::Request)?;
-        let (field, _) = payloads.misshapen(message, &Keys::new())?;
-        let name = format!("{} with a wrong `{field}`", Payloads::method(table));
-        Some(Offence { group: Group::Shape, name, act: Act::Misshapen(message) })
+        let made = misshapen(payloads, (message, &Keys::new()), flaw)?;
+        let name = format!("{} {made}", Payloads::method(table));
+        Some(Offence { group: Group::Shape, name, act: Act::Misshapen(message, flaw) })
     });
     offences.collect()
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{
-    KeyIndex, KeyPlace, Kind, Literal, Message, MessageIndex, Path, Payload, Protocol, Record, Shape,
-    ShapeIndex, Side, Text, position,
+    KeyIndex, KeyPlace, Kind, Message, MessageIndex, Path, Payload, Protocol, Shape, Side, Text, position,
 };
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
@@ -32,6 +31,11 @@ impl Payloads {
         Payloads { protocol, samples }
     }
 
+    /// The protocol whose messages have the params.
+    pub(crate) fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
     /// Whether the file has params for a message.
     pub(crate) fn has_sample(&self, message: &Message) -> bool {
         self.samples.of(message).is_some()
@@ -55,40 +59,27 @@ impl Payloads {
             (None, Payload::Required) => Some(self.of_shape(table)),
             (None, Payload::None | Payload::Optional) => None,
         };
-        self.fill_version(index, &mut params);
-        self.fill_announcement(index, &mut params);
+        self.fill_version(index, table, &mut params);
+        self.fill_announcement(index, table, &mut params);
         if let Some(condition) = &table.condition {
             let wanted = match &condition.literal {
                 Some(literal) => Value::from(&**literal),
                 None => self.at_path(table, &condition.path).unwrap_or(Value::Bool(true)),
             };
-            set_if_missing(&mut params, &condition.path, wanted);
+            self.put_if_missing(table, &mut params, &condition.path, wanted);
         }
         if let Some(cancels) = &table.cancels {
-            set(&mut params, &cancels.id, Value::from(NOTHING));
+            self.put(table, &mut params, &cancels.id, Value::from(NOTHING));
         }
         if let Some(reports) = &table.reports {
-            set(&mut params, &reports.token, Value::from(NOTHING));
+            self.put(table, &mut params, &reports.token, Value::from(NOTHING));
         }
         for carried in table.keys.iter() {
             if let (KeyPlace::Path(path), Some(value)) = (&carried.place, keys.get(&carried.key)) {
-                set(&mut params, path, value.clone());
+                self.put(table, &mut params, path, value.clone());
             }
         }
         params
-    }
-
-    /// The same with one field that does not have its shape, and the name of the field; nothing if the shape of the
-    /// message has no field that must be there.
-    pub(crate) fn misshapen(&self, index: MessageIndex, keys: &Keys) -> Option<(String, Value)> {
-        let table = self.protocol.message(index)?;
-        let record = record(&self.protocol, &self.protocol.shape(table.shape?)?.shape)?;
-        let mut required = record.fields.iter().filter(|field| field.required);
-        let (field, wrong) = required
-            .find_map(|field| Some((field.name.to_string(), wrong(&self.protocol, &field.shape)?)))?;
-        let mut params = self.params(index, keys)?;
-        params.as_object_mut()?.insert(field.clone(), wrong);
-        Some((field, params))
     }
 
     /// Notes what a payload says of the keys that its message carries.
@@ -113,26 +104,35 @@ impl Payloads {
 
     fn of_shape(&self, table: &Message) -> Value {
         let shape = table.shape.and_then(|shape| self.protocol.shape(shape));
-        let text = shape.and_then(|shape| sample(&self.protocol, &shape.shape));
-        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| json!({}))
+        shape.and_then(|shape| small_value(&self.protocol, &shape.shape)).unwrap_or_else(|| json!({}))
     }
 
     /// A value of the shape that the payload of a message has at a path.
     fn at_path(&self, table: &Message, path: &[Text]) -> Option<Value> {
-        let mut shape = &self.protocol.shape(table.shape?)?.shape;
-        for key in path {
-            shape = match (shape, position(key)) {
-                (Shape::List(of), Some(_)) => of,
-                (Shape::Tuple(positions), Some(place)) => &positions.get(place)?.shape,
-                _ => &record(&self.protocol, shape)?.field(key)?.shape,
-            };
+        let payload = &self.protocol.shape(table.shape?)?.shape;
+        let shape = path.iter().try_fold(payload, |shape, key| part(&self.protocol, shape, key))?;
+        small_value(&self.protocol, shape)
+    }
+
+    /// Puts a value at a path of the params of a message. Where these are absent, or too short for a position on the way,
+    /// they become what the shape of the message has there.
+    fn put(&self, table: &Message, params: &mut Option<Value>, path: &[Text], value: Value) {
+        let whole = params.get_or_insert_with(|| self.of_shape(table));
+        if let Some(shape) = table.shape.and_then(|shape| self.protocol.shape(shape)) {
+            lengthen(&self.protocol, &shape.shape, whole, path);
         }
-        serde_json::from_str(&sample(&self.protocol, shape)?).ok()
+        set(params, path, value);
+    }
+
+    fn put_if_missing(&self, table: &Message, params: &mut Option<Value>, path: &[Text], value: Value) {
+        if get(params.as_ref(), path).is_none() {
+            self.put(table, params, path, value);
+        }
     }
 
     /// A request says which version it asks for: at the place where its reply announces it, or where each request says
     /// its own.
-    fn fill_version(&self, index: MessageIndex, params: &mut Option<Value>) {
+    fn fill_version(&self, index: MessageIndex, table: &Message, params: &mut Option<Value>) {
         let Some(version) = &self.protocol.version else { return };
         let Some(path) = self.asks_for_version(index) else { return };
         let number = version.parse::<u64>().ok().filter(|_| self.protocol.numeric_version);
@@ -141,7 +141,7 @@ impl Payloads {
         match get(params.as_ref(), path) {
             Some(Value::String(text)) if !text.is_empty() => {}
             Some(Value::Number(number)) if number.as_u64() != Some(0) => {}
-            _ => set(params, path, version),
+            _ => self.put(table, params, path, version),
         }
     }
 
@@ -156,48 +156,39 @@ impl Payloads {
         (announces == Kind::Reply { request: index }).then_some(&field.path)
     }
 
-    fn fill_announcement(&self, index: MessageIndex, params: &mut Option<Value>) {
-        let table = self.protocol.message(index);
-        let is_request = table.is_some_and(|table| table.kind == Kind::Request);
+    fn fill_announcement(&self, index: MessageIndex, table: &Message, params: &mut Option<Value>) {
+        let is_request = table.kind == Kind::Request;
         for place in self.protocol.announcements.iter().filter(|place| place.side == Side::Client) {
             if place.message == Some(index) || (place.message.is_none() && is_request) {
-                set_if_missing(params, &place.path, json!({}));
+                self.put_if_missing(table, params, &place.path, json!({}));
             }
         }
     }
 }
 
-/// The record that a shape is.
-fn record<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<&'p Record> {
-    match shape {
-        Shape::Record(record) => Some(record),
-        Shape::Named(index) => record_of_named(protocol, *index),
-        _ => None,
-    }
-}
-
-/// Shapes that stand for one another in a circle have no record.
-fn record_of_named(protocol: &Protocol, mut index: ShapeIndex) -> Option<&Record> {
+/// What a shape is, where names stand for it; nothing where they stand for one another in a circle.
+pub(crate) fn followed<'p>(protocol: &'p Protocol, mut shape: &'p Shape) -> Option<&'p Shape> {
     for _ in 0..=protocol.shapes.len() {
-        match &protocol.shape(index)?.shape {
-            Shape::Record(record) => return Some(record),
-            Shape::Named(next) => index = *next,
-            _ => return None,
+        match shape {
+            Shape::Named(index) => shape = &protocol.shape(*index)?.shape,
+            shape => return Some(shape),
         }
     }
     None
 }
 
-/// A value that does not have a shape, where that is easy to see.
-fn wrong(protocol: &Protocol, shape: &Shape) -> Option<Value> {
-    match shape {
-        Shape::Text | Shape::Literal(Literal::Text(_)) => Some(json!(5)),
-        Shape::Null | Shape::Bool | Shape::Int | Shape::Uint | Shape::Number | Shape::Literal(_) => {
-            Some(json!("not a number"))
-        }
-        Shape::Object | Shape::List(_) | Shape::Tuple(_) | Shape::Map(_) | Shape::Record(_) => Some(json!(5)),
-        Shape::Named(index) => record_of_named(protocol, *index).map(|_| json!(5)),
-        Shape::Any | Shape::Union(_) => None,
+/// A small value of a shape.
+pub(crate) fn small_value(protocol: &Protocol, shape: &Shape) -> Option<Value> {
+    serde_json::from_str(&sample(protocol, shape)?).ok()
+}
+
+/// What a key leads to in a shape.
+fn part<'p>(protocol: &'p Protocol, shape: &'p Shape, key: &str) -> Option<&'p Shape> {
+    match (followed(protocol, shape)?, position(key)) {
+        (Shape::List(of), Some(_)) | (Shape::Map(of), _) => Some(of),
+        (Shape::Tuple(positions), Some(place)) => Some(&positions.get(place)?.shape),
+        (Shape::Record(record), _) => Some(&record.field(key)?.shape),
+        _ => None,
     }
 }
 
@@ -206,9 +197,24 @@ pub(crate) fn get<'v>(value: Option<&'v Value>, path: &[Text]) -> Option<&'v Val
     path.iter().try_fold(value?, |value, key| value.get(&**key).or_else(|| value.get(position(key)?)))
 }
 
-fn set_if_missing(params: &mut Option<Value>, path: &[Text], value: Value) {
-    if get(params.as_ref(), path).is_none() {
-        set(params, path, value);
+/// Gives the tuples on a path the positions before those that it leads to.
+fn lengthen(protocol: &Protocol, shape: &Shape, value: &mut Value, path: &[Text]) {
+    let (mut shape, mut value) = (shape, value);
+    for key in path {
+        if let (Some(Shape::Tuple(positions)), Some(place)) = (followed(protocol, shape), position(key))
+            && let Value::Array(elements) = &mut *value
+        {
+            for position in positions.iter().take(place).skip(elements.len()) {
+                elements.push(small_value(protocol, &position.shape).unwrap_or_default());
+            }
+        }
+        let inner = part(protocol, shape, key);
+        let element = match position(key).filter(|_| value.is_array()) {
+            Some(place) => value.get_mut(place),
+            None => value.get_mut(&**key),
+        };
+        let (Some(inner), Some(element)) = (inner, element) else { return };
+        (shape, value) = (inner, element);
     }
 }
 
@@ -237,17 +243,26 @@ pub(crate) fn set(params: &mut Option<Value>, path: &[Text], value: Value) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use mcp_protocol_compiler::{compile, generate};
     use mcp_protocols::mcp_2025_11_25::PROTOCOL;
 
     use super::*;
 
-    fn message(name: &str) -> MessageIndex {
+    pub(crate) fn message(name: &str) -> MessageIndex {
         PROTOCOL.by_name(name).unwrap().0
     }
 
-    fn payloads() -> Payloads {
+    pub(crate) fn payloads() -> Payloads {
         Payloads::new((&PROTOCOL).into(), Samples::default())
+    }
+
+    /// Those of a protocol that is written here.
+    pub(crate) fn payloads_of(text: &str) -> Payloads {
+        let mut read = |_: &std::path::Path| Ok(text.as_bytes().to_vec());
+        let compilation = compile(std::path::Path::new("test.session"), &mut read).unwrap();
+        let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
+        Payloads::new(protocol.into(), Samples::default())
     }
 
     #[test]
@@ -288,10 +303,27 @@ mod tests {
         );
     }
 
+    const CHAIN: &str = "protocol Chain \"1\"\n\
+        type Logs = [of: string, from?: int, to?: { block: int }]\n\
+        request Later \"get\" if to ([of: string, from?: int, to?: { block: int }]) -> OfLater (string)\n\
+        request Sooner \"get\" ([of: string]) -> OfSooner (string)\n\
+        request Deep \"deep\" if logs.2.block ({ logs: Logs }) -> OfDeep (string)\n\
+        request Flat \"deep\" -> OfFlat (string)\n\
+        request Many \"many\" if 1 ([string, int?]?) -> OfMany (string)\n\
+        request Few \"many\" -> OfFew (string)\n\
+        client Wallet\nserver Node = dual Wallet\n\
+        Wallet = (*( !Later . ?OfLater . End ), *( !Sooner . ?OfSooner . End ), *( !Deep . ?OfDeep . End ),\n\
+                  *( !Flat . ?OfFlat . End ), *( !Many . ?OfMany . End ), *( !Few . ?OfFew . End ))\n";
+
     #[test]
-    fn a_field_of_the_wrong_shape_replaces_one_that_must_be_there() {
-        let (field, params) = payloads().misshapen(message("ToolsCall"), &Keys::new()).unwrap();
-        assert_eq!((field.as_str(), &params["name"]), ("name", &json!(5)));
-        assert!(payloads().misshapen(message("Ping"), &Keys::new()).is_none());
+    fn a_condition_on_a_position_has_those_before_it() {
+        let payloads = payloads_of(CHAIN);
+        let params = |name| {
+            let (message, _) = payloads.protocol().by_name(name).unwrap();
+            payloads.params(message, &Keys::new()).unwrap()
+        };
+        assert_eq!(params("Later"), json!(["", 0, { "block": 0 }]));
+        assert_eq!(params("Deep"), json!({ "logs": ["", 0, { "block": 0 }] }));
+        assert_eq!(params("Many"), json!(["", 0]));
     }
 }

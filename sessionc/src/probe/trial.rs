@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::connection::{Address, Connection};
 use super::listening::{Asked, Listening};
+use super::misshapen::misshapen;
 use super::offence::{Act, Group, Offence, some_notification};
 use super::payload::Payloads;
 use super::reaction::{Afterwards, Reaction};
@@ -111,7 +112,7 @@ impl Setup {
         let outcome = match arrived {
             Ok(()) => {
                 // A request that is refused for its params has not moved the session.
-                if matches!(offence.act, Act::Misshapen(_)) {
+                if matches!(offence.act, Act::Misshapen(..)) {
                     session = session.refuse_misshapen();
                 }
                 self.commit(&mut session, target, offence).await
@@ -212,9 +213,10 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
             let sent = session.send(message)?;
             Some(Committed { sent, wants_answer: is_request, is_nameless: !is_request })
         }
-        Act::Misshapen(message) => {
-            let (_, params) = session.payloads().misshapen(message, session.keys())?;
-            let sent = session.send_with(message, Some(params))?;
+        Act::Misshapen(message, flaw) => {
+            let of = (message, session.keys());
+            let made = misshapen(session.payloads(), of, flaw)?;
+            let sent = session.send_with(message, Some(made.params))?;
             Some(Committed { sent, wants_answer: true, is_nameless: false })
         }
         Act::Head(head) => {

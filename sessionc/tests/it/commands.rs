@@ -411,6 +411,24 @@ fn explain_prints_a_page_or_the_list() {
 }
 
 #[test]
+fn the_dual_of_a_role_whose_messages_differ_by_a_position() {
+    let folder = Folder::new("dual_of_tuples");
+    let text = "protocol Chain \"1\"\n\
+                request Heads \"subscribe\" if 0 = \"heads\" ([\"heads\",]) -> OfHeads (string)\n\
+                request Logs \"subscribe\" if of = \"logs\" ([of: \"logs\", address?: string]) -> OfLogs ([string,])\n\
+                key stream = OfHeads | OfLogs.0\n\
+                client Wallet\nserver Node = dual Wallet\n\
+                Wallet = (*( !Heads . ?OfHeads . End ), *( !Logs . ?OfLogs . End ))\n";
+    folder.write("chain.session", text);
+    let run = folder.run(&["dual", "chain.session"]);
+    let server = "server Node\n\nNode = (*( ?Heads . !OfHeads . End ), *( ?Logs . !OfLogs . End ))\n";
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, server, ""));
+    folder.write("both.session", &text.replace("server Node = dual Wallet\n", server));
+    let run = folder.run(&["check", "both.session"]);
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
+#[test]
 fn dual_prints_what_the_other_role_would_write() {
     let folder = Folder::new("dual");
     folder.write("counter.session", COUNTER);

@@ -79,6 +79,26 @@ fn for_programs_there_is_one_object_a_line() {
 }
 
 #[test]
+fn a_changed_tuple_is_shown_as_it_is_written() {
+    let folder = folder("tuple");
+    let note = |shape: &str| OLD.replace("{ text: string }", shape);
+    fs::write(folder.join("old.session"), note("[text: string, times?: int | string]")).unwrap();
+    fs::write(folder.join("new.session"), note("[line: string, times: int]")).unwrap();
+    let (code, out, err) = run(&folder, &["diff", "old.session", "new.session"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert_eq!(
+        out,
+        "shape `Note`\n    was `[text: string, times?: int | string]`, is `[line: string, times: int]`   [breaks the \
+         old client with the new server]\n"
+    );
+    // Other labels are a change of the text that breaks nothing.
+    fs::write(folder.join("new.session"), note("[line: string, times?: int | string]")).unwrap();
+    let (_, out, _) = run(&folder, &["diff", "old.session", "new.session"]);
+    assert!(out.ends_with("is `[line: string, times?: int | string]`\n"), "{out}");
+    assert_eq!(run(&folder, &["compat", "old.session", "new.session"]).0, 0);
+}
+
+#[test]
 fn files_that_cannot_be_compared_are_unusable() {
     let folder = folder("unusable");
     fs::write(folder.join("old.session"), OLD).unwrap();

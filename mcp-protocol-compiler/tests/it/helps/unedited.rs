@@ -20,7 +20,10 @@ const WITHOUT: &[(&str, &str)] = &[
     ("keep one of them", "which of the two is meant is the author's to say"),
     ("write `...` before the name of a record", "which record is meant is not known"),
     ("move the fields that both need to a third record", "which fields both need is the author's to say"),
-    ("make one of the fields on the way optional", "which field, and how, is the author's choice"),
+    (
+        "make one of the fields or positions on the way optional",
+        "which field, and how, is the author's choice",
+    ),
     ("a field is written `name: shape`", "what was meant is not known"),
     ("a list is written `[shape]`", "where the list ends is not known"),
     ("give an inner shape a name with `type`", "which of them, and what name, is the author's choice"),

@@ -1,5 +1,7 @@
 //! What becomes of shapes.
 
+use mcp_protocol_compiler::{compile, generate};
+
 use super::*;
 
 /// A file without documentation.
@@ -120,4 +122,79 @@ fn what_is_read_is_written() {
     let one = write(&protocol, Some(ShapeIndex(1)), &Nothing);
     let names: Vec<&str> = one.get("$defs").unwrap().members().iter().map(|(name, _)| &**name).collect();
     assert_eq!((names, one.get("$ref").and_then(Tree::as_text)), (vec!["Content"], Some("#/$defs/Content")));
+}
+
+/// What a file with tuples says of its labels.
+struct Labelled;
+
+impl Source for Labelled {
+    fn documentation(&self, name: &str, part: Option<&str>) -> Option<String> {
+        (name == "Place").then_some(part).flatten().map(|part| format!("What {part} is."))
+    }
+
+    fn is_inner(&self, name: &str) -> bool {
+        name.starts_with("DeepPart")
+    }
+}
+
+#[test]
+fn a_tuple_has_its_positions_in_front_and_no_others() {
+    let written = r##"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$defs": {
+    "Place": {
+      "type": "array",
+      "prefixItems": [
+        {
+          "title": "at",
+          "description": "What at is.",
+          "type": "string"
+        },
+        {
+          "title": "deep",
+          "description": "What deep is.",
+          "$ref": "#/$defs/Deep"
+        }
+      ],
+      "items": false,
+      "minItems": 1
+    },
+    "Deep": {
+      "type": "array",
+      "prefixItems": [
+        {
+          "type": "string"
+        },
+        {
+          "anyOf": [
+            {
+              "type": "array",
+              "items": false
+            },
+            {
+              "type": "array",
+              "prefixItems": [
+                {
+                  "const": "x"
+                }
+              ],
+              "items": false,
+              "minItems": 1
+            }
+          ]
+        }
+      ],
+      "items": false
+    }
+  }
+}"##;
+    let text = "protocol P \"1\"\ntype Place = [at: string, deep?: Deep]\n\
+                type Deep = [string?, ([] | [\"x\",])?]\nnotification Tell \"tell\" (Place)\n\
+                client C\nserver S = dual C\nC = *( !Tell . End )\n";
+    let mut file = |_: &std::path::Path| Ok(text.as_bytes().to_vec());
+    let compilation = compile(std::path::Path::new("test.session"), &mut file).unwrap();
+    let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
+    assert_eq!(write(&protocol, None, &Labelled).to_string(), written);
+    let again = Tables::new(&read(&tree(written), "Root")).protocol;
+    assert_eq!(write(&again, None, &Labelled).to_string(), written);
 }

@@ -44,6 +44,16 @@ async fn every_place_of_a_name_gets_the_new_one() {
         let after = edited(&text, &edits_of(&edit, &editor.uri("a.session")));
         assert!(is_changed.iter().all(|part| after.contains(part)), "{after}");
     }
+    let text = COUNTER.replace("(Amount)", "([first: Amount, last?: Count | Amount])");
+    drop(document);
+    let document = editor.open("tuple.session", &text).await;
+    let at = position(&text, text.find("first: Amount").unwrap() + "first: ".len());
+    let edit = renamed(&editor, &document, "tuple.session", at, "Much").await.unwrap();
+    let after = edited(&text, &edits_of(&edit, &editor.uri("tuple.session")));
+    assert!(
+        after.contains("([first: Much, last?: Count | Much])") && after.contains("type Much ="),
+        "{after}"
+    );
     drop(document);
     editor.end().await;
 }
@@ -238,6 +248,14 @@ async fn what_fits_is_proposed() {
         ("type New = { field: |", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = [A|", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = { |", vec![]),
+        ("type New = [string, A|", with(&["Amount", "Count", "New"], &built_in)),
+        ("type New = [string, { a: int }, |", with(&["Amount", "Count", "New"], &built_in)),
+        ("type New = [string, (|", with(&["Amount", "Count", "New"], &built_in)),
+        ("type New = [a: string, b?: |", with(&["Amount", "Count", "New"], &built_in)),
+        ("type New = [a: string, |", vec![]),
+        ("type New = { a: [string, int], |", vec![]),
+        ("type New = [string |", vec![]),
+        ("type New = [string] |", items.to_vec()),
         ("notification New \"new\" (|", with(&["Amount", "Count"], &["null"])),
         ("notification New \"new\" ({ field: |", with(&["Amount", "Count", "NewParams"], &built_in)),
         ("notification New \"new\" ({ field: [A|", with(&["Amount", "Count", "NewParams"], &built_in)),
@@ -255,6 +273,8 @@ async fn what_fits_is_proposed() {
         ),
         ("notification New \"new\" ({ |", vec![]),
         ("notification New \"new\" ({ field: int |", vec![]),
+        ("notification New \"new\" ([string, A|", with(&["Amount", "Count"], &built_in)),
+        ("notification New \"new\" ([at: string, |", vec![]),
         (
             "notification New \"new\" during |",
             with(&["Total", "Sum", "Add", "Stop", "New", "Change"], &["replies"]),
