@@ -203,6 +203,9 @@ async fn call(client: &Client<client::Ada>, tools: &[(&str, Value)]) -> Vec<Stri
     said
 }
 
+/// The servers of other SDKs that have rounds.
+const ROUNDS: [&str; 2] = ["rounds_server.mjs", "rounds_server.py"];
+
 /// Asks a server that has rounds.
 async fn talk_with_rounds(client: Client<client::Ada>) {
     assert_eq!((client.era(), client.version()), (Era::Requests, "2026-07-28"));
@@ -247,7 +250,9 @@ fn child(name: &str) -> Child {
 #[ignore = "needs the packages of tests/peers"]
 async fn one_client_and_servers_of_both_eras() {
     guarded(async {
-        talk_with_rounds(client::connector().connect(child("rounds_server.mjs")).await.unwrap()).await;
+        for server in ROUNDS {
+            talk_with_rounds(client::connector().connect(child(server)).await.unwrap()).await;
+        }
         talk_in_a_session(client::connector().connect(child("server.mjs")).await.unwrap()).await;
     })
     .await;
@@ -270,9 +275,11 @@ async fn one_client_and_endpoints_of_both_eras() {
                 }
             }
         }
-        let server = Serving::start("rounds_server.mjs", "plain").await;
-        talk_with_rounds(connector.connect_to("rounds", || HttpClient::new(&server.url)).await.unwrap())
-            .await;
+        for name in ROUNDS {
+            let server = Serving::start(name, "plain").await;
+            talk_with_rounds(connector.connect_to(name, || HttpClient::new(&server.url)).await.unwrap())
+                .await;
+        }
     })
     .await;
 }
