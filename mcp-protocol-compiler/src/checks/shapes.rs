@@ -110,16 +110,10 @@ fn unions(form: &Form) -> Vec<&[Alternative]> {
     let mut found = Vec::new();
     let mut waiting = vec![form];
     while let Some(form) = waiting.pop() {
-        match form {
-            Form::List(of) | Form::Map(of) => waiting.push(of),
-            Form::Tuple(positions) => waiting.extend(positions.iter().map(|position| &position.form)),
-            Form::Record(record) => waiting.extend(record.fields.iter().map(|field| &field.form)),
-            Form::Union(parts) => {
-                waiting.extend(parts.iter().map(|part| &part.form));
-                found.push(parts.as_slice());
-            }
-            _ => {}
+        if let Form::Union(parts) = form {
+            found.push(parts.as_slice());
         }
+        waiting.extend(form.inside());
     }
     found
 }

@@ -131,15 +131,10 @@ fn visit<'a>(form: &'a Form, named: &mut Vec<usize>, spread: &mut HashSet<&'a st
     while let Some(form) = waiting.pop() {
         match form {
             Form::Named(index) => named.push(*index),
-            Form::List(of) | Form::Map(of) => waiting.push(of),
-            Form::Tuple(positions) => waiting.extend(positions.iter().map(|position| &position.form)),
-            Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
-            Form::Record(record) => {
-                spread.extend(record.fields.iter().map(|field| field.owner.as_str()));
-                waiting.extend(record.fields.iter().map(|field| &field.form));
-            }
+            Form::Record(record) => spread.extend(record.fields.iter().map(|field| field.owner.as_str())),
             _ => {}
         }
+        waiting.extend(form.inside());
     }
 }
 

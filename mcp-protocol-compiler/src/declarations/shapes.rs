@@ -137,6 +137,15 @@ impl Form {
             _ => Vec::new(),
         }
     }
+
+    /// The forms that stand directly in this one.
+    pub(crate) fn inside(&self) -> Vec<&Form> {
+        match self {
+            Form::List(of) | Form::Map(of) => vec![of],
+            Form::Union(parts) => parts.iter().map(|part| &part.form).collect(),
+            _ => self.parts().into_iter().map(|part| part.form).collect(),
+        }
+    }
 }
 
 /// The number of a shape in the tables. There are never so many that it would not fit.

@@ -155,18 +155,15 @@ fn start(member: &Member) -> u32 {
 }
 
 fn is_documented(shape: &Shape) -> bool {
-    match &shape.kind {
-        ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => false,
-        ShapeKind::List(of) | ShapeKind::Map(of) => is_documented(of),
-        ShapeKind::Union(parts) => parts.iter().any(is_documented),
-        ShapeKind::Tuple(positions) => positions
-            .iter()
-            .any(|position| !position.documentation.is_empty() || is_documented(&position.shape)),
+    let here = match &shape.kind {
+        ShapeKind::Tuple(positions) => positions.iter().any(|position| !position.documentation.is_empty()),
         ShapeKind::Record(members) => members.iter().any(|member| match member {
-            Member::Field(field) => !field.documentation.is_empty() || is_documented(&field.shape),
+            Member::Field(field) => !field.documentation.is_empty(),
             Member::Spread { .. } | Member::Rest(_) => false,
         }),
-    }
+        _ => false,
+    };
+    here || shape.inside().into_iter().any(is_documented)
 }
 
 fn flat_width(shape: &Shape) -> usize {

@@ -60,15 +60,11 @@ pub(super) fn number(resolution: &mut Resolution) {
 
 /// Whether a form, or something in it that has no name, is a tuple with labels.
 fn has_labels(form: &Form) -> bool {
-    match form {
-        Form::List(of) | Form::Map(of) => has_labels(of),
-        Form::Tuple(positions) => {
-            positions.iter().any(|position| position.label.is_some() || has_labels(&position.form))
-        }
-        Form::Union(parts) => parts.iter().any(|part| has_labels(&part.form)),
-        Form::Record(record) => record.fields.iter().any(|field| has_labels(&field.form)),
+    let here = match form {
+        Form::Tuple(positions) => positions.iter().any(|position| position.label.is_some()),
         _ => false,
-    }
+    };
+    here || form.inside().into_iter().any(has_labels)
 }
 
 /// The position that a key is the label of, where a value may be one of these: all that have it, have it there, and it can

@@ -138,8 +138,7 @@ impl<'de> Elements<'_, 'de> {
     /// It is not there or does not have its shape, or the error of the parser.
     pub fn required<T: FromJson<'de>>(&mut self) -> Result<T, ReadError> {
         let place = self.count;
-        let missing = || ReadError::from(ShapeMismatch::of_nothing(T::EXPECTED)).in_element(place);
-        self.next_element()?.ok_or_else(missing)
+        self.next_element()?.ok_or_else(|| ReadError::missing_element(place, T::EXPECTED))
     }
 
     /// The next element, which may be absent. `null` is taken for absent unless it is a value of the type.

@@ -1,7 +1,7 @@
 //! Members and elements that must be a certain value, and those that must be there.
 
 use mcp_protocol_machine::protocol;
-use mcp_protocol_machine::shape::{ShapeMismatch, expected_literal};
+use mcp_protocol_machine::shape::expected_literal;
 
 use super::from_json::{Elements, FromJson, Members, mismatch};
 use super::read_error::ReadError;
@@ -70,7 +70,7 @@ pub fn literal_element(
     match list.next_element()? {
         Some(found) if literal.is(&found) => Ok(()),
         Some(found) => Err(mismatch(&expected, &found).in_element(place)),
-        None => Err(ReadError::from(ShapeMismatch::of_nothing(&expected)).in_element(place)),
+        None => Err(ReadError::missing_element(place, &expected)),
     }
 }
 
@@ -79,7 +79,7 @@ pub fn literal_element(
 /// # Errors
 /// It was not read.
 pub fn required_element<'de, T: FromJson<'de>>(value: Option<T>, place: usize) -> Result<T, ReadError> {
-    value.ok_or_else(|| ReadError::from(ShapeMismatch::of_nothing(T::EXPECTED)).in_element(place))
+    value.ok_or_else(|| ReadError::missing_element(place, T::EXPECTED))
 }
 
 /// The error that a tuple has a position, and one before it is absent.

@@ -34,6 +34,11 @@ impl ReadError {
         ReadError::from(ShapeMismatch::of_nothing(expected)).in_member(key)
     }
 
+    /// The error that an element is not there, which should be `expected`.
+    pub(super) fn missing_element(place: usize, expected: &str) -> ReadError {
+        ReadError::from(ShapeMismatch::of_nothing(expected)).in_element(place)
+    }
+
     /// The same, seen from the object that has the value as a member.
     pub(super) fn in_member(self, key: &str) -> ReadError {
         self.within(ShapeMismatch::of_nothing("").in_member(key))

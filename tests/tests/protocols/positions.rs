@@ -4,6 +4,8 @@ use mcp_runtime::RpcError;
 use mcp_runtime::transport::duplex;
 use serde_json::{Value, from_value, json, to_value};
 
+use super::shapes::error;
+
 mod chain {
     mcp_runtime::protocol!("protocols/positions.session");
 }
@@ -14,13 +16,6 @@ use chain::types::{
     UnsubscribeParams,
 };
 use chain::{Node, Wallet, server};
-
-fn error<T: serde::de::DeserializeOwned + std::fmt::Debug>(value: Value) -> String {
-    let of_value = from_value::<T>(value.clone()).unwrap_err().to_string();
-    let of_text = serde_json::from_str::<T>(&value.to_string()).unwrap_err().to_string();
-    assert_eq!(of_text.split(" at line ").next(), Some(&*of_value));
-    of_value
-}
 
 #[test]
 fn a_tuple_with_labels_is_a_struct_that_is_written_as_a_list() {

@@ -22,7 +22,8 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned>(value: &Value) -> Va
     to_value(from_value::<T>(value.clone()).unwrap()).unwrap()
 }
 
-fn error<T: serde::de::DeserializeOwned + std::fmt::Debug>(value: Value) -> String {
+/// What is said of a value that does not have its shape, as a value and as a text.
+pub(super) fn error<T: serde::de::DeserializeOwned + std::fmt::Debug>(value: Value) -> String {
     let of_value = from_value::<T>(value.clone()).unwrap_err().to_string();
     let of_text = serde_json::from_str::<T>(&value.to_string()).unwrap_err().to_string();
     // What is read from a text has its place in the text behind it.
