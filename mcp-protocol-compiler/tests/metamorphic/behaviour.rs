@@ -87,6 +87,11 @@ impl Behaviour {
         self.sessions.is_some()
     }
 
+    /// The tables and the tree, for a protocol with both roles.
+    pub(crate) fn sessions(&self) -> Option<(&Protocol, &Resolution)> {
+        self.sessions.as_ref().map(|(protocol, resolution)| (protocol, resolution))
+    }
+
     /// What the compiler says, as a user reads it.
     pub(crate) fn findings(&self) -> String {
         render_all(&self.compilation.sources, &self.compilation.diagnostics, Style::Plain)

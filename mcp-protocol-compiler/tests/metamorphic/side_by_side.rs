@@ -18,7 +18,7 @@ use crate::texts::parsed;
 use crate::tree::Files;
 
 /// The finding of messages that may arrive late.
-const LATE: &str = "S0510";
+pub(crate) const LATE: &str = "S0510";
 
 /// A role that leaves out messages keeps one in each group of channels, of which there are fewer where they are one. It may
 /// leave out a channel altogether, which it cannot where that is a part of another one.
@@ -47,14 +47,14 @@ struct State {
 
 /// A linear channel, which starts in its first state.
 #[derive(Clone, Debug)]
-struct Channel(Vec<State>);
+pub(crate) struct Channel(Vec<State>);
 
 /// The declarations of messages.
 #[derive(Default)]
-struct Declared {
-    text: String,
+pub(crate) struct Declared {
+    pub(crate) text: String,
     count: usize,
-    has_cancellable: bool,
+    pub(crate) has_cancellable: bool,
 }
 
 impl Declared {
@@ -63,14 +63,14 @@ impl Declared {
         self.count
     }
 
-    fn note(&mut self) -> String {
+    pub(crate) fn note(&mut self) -> String {
         let number = self.name();
         writeln!(self.text, "notification N{number} \"n{number}\" (P)").unwrap();
         format!("N{number}")
     }
 
     /// A request and its reply.
-    fn request(&mut self, cancellable: bool) -> (String, String) {
+    pub(crate) fn request(&mut self, cancellable: bool) -> (String, String) {
         let number = self.name();
         let modifier = if cancellable { " cancellable" } else { "" };
         self.has_cancellable |= cancellable;
@@ -80,7 +80,7 @@ impl Declared {
 }
 
 impl Channel {
-    fn random(random: &mut Random, declared: &mut Declared) -> Channel {
+    pub(crate) fn random(random: &mut Random, declared: &mut Declared) -> Channel {
         let mut channel = Channel(vec![State::default()]);
         let steps = 1 + random.below(3);
         let goes_round = random.percent(35);
@@ -152,8 +152,15 @@ impl Channel {
         }
     }
 
+    /// Takes every close away but that of a state without steps.
+    pub(crate) fn only_ends(&mut self) {
+        for state in &mut self.0 {
+            state.close = [state.edges.is_empty(); 2];
+        }
+    }
+
     /// The same from the other side.
-    fn dual(&self) -> Channel {
+    pub(crate) fn dual(&self) -> Channel {
         let mut dual = self.clone();
         for state in &mut dual.0 {
             state.close.reverse();
@@ -168,7 +175,7 @@ impl Channel {
     }
 
     /// Changes something, so that the roles may not fit any more.
-    fn spoil(&mut self, random: &mut Random) {
+    pub(crate) fn spoil(&mut self, random: &mut Random) {
         let count = self.0.len();
         let state = &mut self.0[random.below(count)];
         let place = random.below(state.edges.len());
@@ -234,7 +241,7 @@ impl Channel {
     }
 
     /// The definitions of the states that can be reached, as `NAME0`.
-    fn write(&self, name: &str, text: &mut String) {
+    pub(crate) fn write(&self, name: &str, text: &mut String) {
         let (mut known, mut next) = (BTreeSet::from([0]), vec![0]);
         while let Some(place) = next.pop() {
             let state = &self.0[place];

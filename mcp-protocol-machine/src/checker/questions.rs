@@ -20,6 +20,8 @@ impl Checker {
     /// not to apply, so this is right for every payload that needs nothing special; see
     /// [`permits_if`](Self::permits_if).
     ///
+    /// A message that may only come late, because it may cross another one, is not permitted.
+    ///
     /// A reply is permitted if some running request awaits it now, a cancellation if some request may be cancelled, a
     /// report if some request carries a token. Everything is permitted once closed.
     ///
@@ -73,27 +75,6 @@ impl Checker {
                 && self.gates(direction, *message, &within, &|_: &Condition| false).is_ok()
         });
         permitted.collect()
-    }
-
-    /// Whether the program of the followed role may send a message, gates included: as [`permits_if`] says, but for
-    /// what was added to close the diamond, which only crosses on the wire. For a checker in the state that the program
-    /// is in.
-    ///
-    /// [`permits_if`]: Self::permits_if
-    ///
-    /// # Errors
-    /// The [`Violation`] that the message would be.
-    pub fn may_send(
-        &self,
-        message: MessageIndex,
-        within: &Capabilities,
-        applies: impl Fn(&Condition) -> bool,
-    ) -> Result<(), Violation> {
-        let added = |found: Found| found.origin == Origin::Closure;
-        if self.find(Direction::Send, message).is_some_and(added) {
-            return Err(self.violation(Direction::Send, message, None, ViolationKind::NotPermitted));
-        }
-        self.permits_if(Direction::Send, message, within, applies)
     }
 
     /// Whether every capability that a message needs was announced, whatever the state says, or was when the sender of the
@@ -241,12 +222,15 @@ impl Checker {
         others: impl Iterator<Item = (MessageIndex, Place)>,
     ) -> bool {
         let Some(table) = self.protocol.message(message) else { return false };
+        // What may only come late is not permitted: it is dropped.
+        let written = |found: Found| found.origin != Origin::Closure;
         match table.kind {
             Kind::Request => {
-                self.find(direction, message).is_some() || self.some_sub_session_accepts(direction, message)
+                self.find(direction, message).is_some_and(written)
+                    || self.some_sub_session_accepts(direction, message)
             }
             Kind::Notification => {
-                self.find(direction, message).is_some()
+                self.find(direction, message).is_some_and(written)
                     || self.some_sub_session_accepts(direction, message)
                     || (table.cancels.is_some() && self.may_cancel(direction, message, own))
                     || (table.reports.is_some() && self.asked(direction.flip()).any_token())
@@ -255,13 +239,16 @@ impl Checker {
                 let refusal = matches!(table.kind, Kind::Refusal { .. });
                 let mut places = others.filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| place);
                 places.any(|place| match place {
-                    Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
+                    Place::Linear(channel) => self.find_in(channel, direction, message).is_some_and(written),
                     Place::Keyed(sub_session, channel) => {
                         self.sub_sessions.get(sub_session).is_some_and(|running| {
                             // Which of its requests it is does not matter: its opener's refusal needs no edge.
                             let opener = refusal && self.opens(running, direction.flip(), request);
                             let its = |number| number == channel;
-                            opener || self.find_among(&running.channels, direction, message, its).is_some()
+                            opener
+                                || self
+                                    .find_among(&running.channels, direction, message, its)
+                                    .is_some_and(written)
                         })
                     }
                     Place::SubSession(state) => {

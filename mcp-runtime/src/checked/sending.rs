@@ -441,7 +441,7 @@ impl CheckedSession {
         }
         // It is one of a sub-session, or goes with a request, and not of this value.
         let here = checker_at(&self.link, &self.states());
-        let judged = here.map(|here| here.may_send(message, &capabilities, |_| false));
+        let judged = here.map(|here| here.permits_if(Direction::Send, message, &capabilities, |_| false));
         judged.and_then(Result::err).map_or(Error::Closed, Error::NotPermitted)
     }
 

@@ -40,7 +40,7 @@ fn may_send(
         Kind::Request => false,
     });
     let checker = here.filter(|_| !is_correlated).unwrap_or(wire);
-    checker.may_send(message, within, |_| false)?;
+    checker.permits_if(Direction::Send, message, within, |_| false)?;
     // A sub-session that could go on may be suspended where the session is.
     wire.sub_sessions_go_on(Direction::Send, message)
 }
