@@ -158,6 +158,9 @@ pub enum DropReason {
     PassedOver,
     /// An earlier request with the same id was cancelled by the peer, and is still being worked on.
     IdInUse,
+    /// A message of this side: the peer had left the state that permits it, and the program had not read that yet. It was
+    /// not written.
+    TooLate,
 }
 
 impl Report {
@@ -252,6 +255,9 @@ impl fmt::Display for Report {
                     DropReason::PeerClosed => "the peer has closed its side, and is only sent replies",
                     DropReason::PassedOver => {
                         "the program took a later message, and left the state that accepts it"
+                    }
+                    DropReason::TooLate => {
+                        "the peer has left the state that permits it, so it was not written"
                     }
                     DropReason::IdInUse => {
                         "an earlier request with its id was cancelled, and is still being worked on"

@@ -1,15 +1,13 @@
 //! A session is in a sub-session what it is by itself.
 //!
-//! Behind its first message a session is one linear channel or two, perhaps with a replicated one next to them. The same
-//! text is the body of a `*`, with a key in each message, and that of a `*` in the body of another one, with two keys.
-//! Then whether the roles fit is the same, and the checker says of each message what it says in the session. In four
+//! The same text is a session, the body of a `*`, with a key in each message, and that of a `*` in the body of another
+//! one, with two keys (`placed`). Then whether the roles fit is the same, and the checker says of each message what it says in the session. In four
 //! things they differ: a value may come again, so that a message may be taken for one of an earlier sub-session; a
 //! sub-session is never closed, so that no role may leave out a channel of the other one; the end of its linear
 //! channels ends it, with what is replicated next to them; and the request that opens it may be cancelled as long as it
 //! goes on, where that of a session is over with its reply.
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side};
 use mcp_protocol_machine::{Checker, RequestId, StepKind};
@@ -18,10 +16,11 @@ use crate::behaviour::Behaviour;
 use crate::event::Event;
 use crate::mistakes::plant;
 use crate::parties::{Seat, talk};
+use crate::placed::{self, BEGINS, BEGUN, GOES, Place};
 use crate::random::Random;
 use crate::reading::Reading;
 use crate::run::{each, seeds};
-use crate::side_by_side::{Channel, Declared, LATE};
+use crate::side_by_side::LATE;
 use crate::texts::parsed;
 use crate::tree::Files;
 
@@ -30,138 +29,6 @@ const REUSED: &str = "S0407";
 
 /// Roles that are not compatible.
 const INCOMPATIBLE: &str = "S0502";
-
-/// What a role does behind the first exchange, by the names of its channels.
-fn body(name: &str, channels: &[Channel], next_to: Option<&str>, text: &mut String) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for (place, channel) in channels.iter().enumerate() {
-        let name = format!("{name}{}", ["a", "b"][place]);
-        channel.write(&name, text);
-        parts.push(format!("{name}0"));
-    }
-    parts.extend(next_to.map(str::to_owned));
-    match parts.as_slice() {
-        [only] => only.clone(),
-        _ => format!("({})", parts.join(", ")),
-    }
-}
-
-/// Where the session stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Session,
-    SubSession,
-    /// In a sub-session of another one.
-    Inner,
-}
-
-const PLACES: [Place; 3] = [Place::Session, Place::SubSession, Place::Inner];
-
-/// What opens the sub-session around an inner one.
-const BEGINS: &str = "Begins";
-
-/// The reply to it.
-const BEGUN: &str = "Begun";
-
-/// What the sub-session around an inner one does then. It does not end: its end would cut the inner one off.
-const GOES: &str = "Goes";
-
-/// A session in each place, and the name of its first message.
-fn written(random: &mut Random) -> ([Behaviour; 3], String) {
-    let mut declared = Declared::default();
-    let mut client: Vec<Channel> =
-        (0..1 + random.below(2)).map(|_| Channel::random(random, &mut declared)).collect();
-    // A sub-session ends where its channels do, and in no other state.
-    client.iter_mut().for_each(Channel::only_ends);
-    let mut server: Vec<Channel> = client.iter().map(Channel::dual).collect();
-    let mut compatible = "";
-    if random.percent(50) {
-        let place = random.below(server.len());
-        server[place].spoil(random);
-        server[place].only_ends();
-        compatible = if random.percent(50) { " compatible" } else { "" };
-    }
-    let mut replicated = [None, None];
-    if random.percent(30) {
-        let note = declared.note();
-        let sends = random.percent(50);
-        replicated = [sends, !sends].map(|sends| {
-            let sign = if sends { '!' } else { '?' };
-            Some(format!("*( {sign}{note} . End )"))
-        });
-    }
-    let opens = random.percent(50);
-    let [out, back] = if opens { ["!", "?"] } else { ["?", "!"] };
-    let (opener, opening) = match random.percent(50) {
-        true => {
-            let note = declared.note();
-            let opening = format!("{out}{note} . ");
-            (note, opening)
-        }
-        false => {
-            let (request, reply) = declared.request(false);
-            let opening = format!("{out}{request} . {back}{reply} . ");
-            (request, opening)
-        }
-    };
-    let turned = |text: &str| -> String {
-        text.chars()
-            .map(|sign| match sign {
-                '!' => '?',
-                '?' => '!',
-                other => other,
-            })
-            .collect()
-    };
-    let mut definitions = String::new();
-    let bodies = [("C", &client), ("S", &server)].map(|(name, channels)| {
-        let place = usize::from(name == "S");
-        body(name, channels, replicated[place].as_deref(), &mut definitions)
-    });
-    let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
-    text.push_str(&declared.text);
-    let keyed: Vec<String> =
-        declared.text.lines().filter_map(|line| Some(format!("{}.k", line.split(' ').nth(1)?))).collect();
-    if declared.has_cancellable {
-        let reply = if random.percent(40) { " with reply error -32800" } else { "" };
-        writeln!(text, "notification Cancel \"cancel\" (P) cancels id{reply}").unwrap();
-    }
-    let entry = PathBuf::from("random.session");
-    let ways = PLACES.map(|place| {
-        let mut text = text.clone();
-        if place != Place::Session {
-            writeln!(text, "key k = {}", keyed.join(" | ")).unwrap();
-        }
-        if place == Place::Inner {
-            let keyed = keyed.join(" | ").replace(".k", ".o");
-            writeln!(
-                text,
-                "request {BEGINS} \"begins\" (P) -> {BEGUN} (P)\nnotification {GOES} \"goes\" (P)"
-            )
-            .unwrap();
-            writeln!(text, "key o = {BEGINS}.o | {GOES}.o | {keyed}").unwrap();
-        }
-        writeln!(text, "client C{compatible}\nserver S\n{definitions}").unwrap();
-        let [first, second] = [opening.clone(), turned(&opening)];
-        for (name, opening, body, [out, back]) in
-            [("C", first, &bodies[0], ['!', '?']), ("S", second, &bodies[1], ['?', '!'])]
-        {
-            let session = format!("{opening}{body}");
-            let role = match place {
-                Place::Session => session,
-                Place::SubSession => format!("*( {session} )"),
-                Place::Inner => {
-                    format!(
-                        "*( {out}{BEGINS} . {back}{BEGUN} . ( rec on . {out}{GOES} . on, *( {session} ) ) )"
-                    )
-                }
-            };
-            writeln!(text, "{name} = {role}").unwrap();
-        }
-        Behaviour::new(&Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]), Path::new(&entry))
-    });
-    (ways, opener)
-}
 
 /// What is said of the last step of a sub-session.
 const OVER: &str = "over";
@@ -276,7 +143,11 @@ struct Counts {
 }
 
 fn compare(random: &mut Random, counts: &mut Counts) -> Result<(), String> {
-    let (ways, opener) = written(random);
+    let (texts, opener) = placed::written(random);
+    let entry = PathBuf::from("random.session");
+    let ways = texts.map(|text| {
+        Behaviour::new(&Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]), &entry)
+    });
     let [alone, others @ ..] = &ways;
     counts.texts += 1;
     counts.accepted += u64::from(alone.is_accepted());

@@ -22,7 +22,9 @@
 
 mod behaviour;
 mod cases;
+mod channel;
 mod in_a_sub_session;
+mod placed;
 mod run;
 #[path = "../support/shipped.rs"]
 mod session_files;

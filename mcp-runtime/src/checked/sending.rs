@@ -404,6 +404,9 @@ impl CheckedSession {
     /// Where a message goes from the states of this value.
     fn way(&mut self, message: MessageIndex) -> Result<SendTarget, Error> {
         self.split_forks();
+        if self.is_over() {
+            return Err(Error::Closed);
+        }
         for (place, part) in self.parts.iter().enumerate() {
             let edge = part.channel.table().and_then(|state| state.edge(Direction::Send, message));
             match edge.filter(|edge| edge.origin != Origin::Closure).map(|edge| edge.action) {

@@ -128,12 +128,24 @@ impl CheckedSession {
     /// The violation that sending the message would be.
     pub fn permits<'m>(&self, message: impl Into<Name<'m>>) -> Result<(), Violation> {
         let message = message.into().any(&self.link)?;
+        if self.is_over() {
+            return Err(self.link.with(|engine| engine.rules().checker().over(message)));
+        }
         permits(&self.link, &self.states(), message, &self.capabilities())
     }
 
     /// What may be sent now.
     pub fn permitted(&self) -> Vec<MessageIndex> {
+        if self.is_over() {
+            return Vec::new();
+        }
         permitted(&self.link, &self.states(), &self.capabilities())
+    }
+
+    /// Whether the value stands for a sub-session, all of whose linear channels are at their end. What is replicated next
+    /// to them is over with them.
+    pub(super) fn is_over(&self) -> bool {
+        self.link.sub_session().is_some() && self.parts.iter().all(|part| part.channel.is_at_end())
     }
 
     pub(super) fn capabilities(&self) -> Capabilities {

@@ -214,8 +214,8 @@ impl Engine {
 
     /// A mailbox holds a request of the peer.
     pub(crate) fn hold(&mut self, id: &RequestId, key: MailboxId) {
-        if self.owed.give_to(id, key) {
-            self.inbox().notify_mailbox(key, Notice::Cancelled(id.clone()));
+        if let Some(came) = self.owed.give_to(id, key) {
+            self.inbox().notify_mailbox_of(key, came, Notice::Cancelled(id.clone()));
         }
     }
 

@@ -202,9 +202,10 @@ impl Engine {
 
     /// Notifies the tasks that work on a request of its cancel. Returns `false` if none does.
     fn tell_of_cancel(&mut self, id: &RequestId) -> bool {
-        let Some(mailbox) = self.owed.cancel(id, &mut self.effects) else { return false };
+        let came = self.inbox.latest();
+        let Some(mailbox) = self.owed.cancel(id, came, &mut self.effects) else { return false };
         if let Some(mailbox) = mailbox {
-            self.inbox().notify_mailbox(mailbox, Notice::Cancelled(id.clone()));
+            self.inbox().notify_mailbox_of(mailbox, came, Notice::Cancelled(id.clone()));
         }
         true
     }

@@ -154,7 +154,7 @@ impl Engine {
             return Received::default();
         }
         self.report_tolerated(message, said);
-        self.owed.begin(id.clone(), AnsweredBy::of(&step), inbound.reply_to());
+        self.owed.begin(id.clone(), message, AnsweredBy::of(&step), inbound.reply_to());
         let received = self.took_request(inbound);
         self.traces.asked(&self.rules, Direction::Receive, &id, message);
         let arrived = self.arrived(inbound, message, &step, method, params);

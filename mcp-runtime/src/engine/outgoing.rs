@@ -122,7 +122,14 @@ impl Engine {
             self.report(Report::Dropped { message, cause: DropReason::PeerClosed });
             return Ok(false);
         }
-        self.tell(caller, message, written, about, caller.meant()).map(|step| is_written(&step))
+        let step = self.tell(caller, message, written, about, caller.meant())?;
+        // Who sends it for a sub-session that is over on the wire has to know: nothing is written.
+        if let (StepKind::Late(late), Some(_), About::Nothing) = (step.kind, caller.sub_session(), about)
+            && late.over
+        {
+            return Err(Error::Closed);
+        }
+        Ok(is_written(&step))
     }
 
     /// The same for a notification that is meant for a sub-session, or for none; tells what it did.
@@ -240,16 +247,21 @@ impl Engine {
         stays: bool,
     ) -> Result<(), Error> {
         let meant = sub_session.map_or(Meant::Anything, Meant::SubSession);
-        match self.tell(caller, message, written, About::Nothing, meant) {
+        let is_written = match self.tell(caller, message, written, About::Nothing, meant) {
             Err(Error::NotPermitted(violation))
                 if stays
                     && violation.kind == ViolationKind::NotPermitted
                     && !self.rules.checker().has_step(sub_session, Direction::Send, message) =>
             {
-                Ok(())
+                false
             }
-            told => told.map(drop),
+            told => is_written(&told?),
+        };
+        if !is_written {
+            let message = self.rules.name(message);
+            self.report(Report::Dropped { message, cause: DropReason::TooLate });
         }
+        Ok(())
     }
 
     /// Writes several messages of this side as one list.

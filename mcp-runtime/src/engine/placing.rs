@@ -252,7 +252,7 @@ impl Engine {
         moved: Moved,
         is_mine: impl Fn(MessageIndex) -> bool,
     ) {
-        for place in self.inbox.passed_over(&self.rules, sub_session, state, is_mine) {
+        for place in self.inbox.passed_over(&self.rules, &self.owed, sub_session, state, is_mine) {
             let Some(dropped) = self.inbox.take_input(sub_session, place) else { continue };
             let message = self.rules.name(dropped.message);
             if let Body::Exchange(arrived) = dropped.body {

@@ -22,6 +22,7 @@ pub(crate) fn not_worked_on(rules: &Rules, message: MessageIndex, cause: DropRea
         | DropReason::Closed
         | DropReason::PassedOver
         | DropReason::PeerClosed
+        | DropReason::TooLate
         | DropReason::IdInUse => RpcError::internal_error("the request was dropped unanswered"),
     }
 }

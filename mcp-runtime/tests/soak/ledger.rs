@@ -99,6 +99,7 @@ impl Ledger {
                 // What comes for a sub-session whose value was dropped, or that is being left or cancelled meanwhile.
                 Report::Dropped { cause: DropReason::Abandoned, .. } => {}
                 Report::Late { message, .. } if message == "Updated" => {}
+                Report::Dropped { message, cause: DropReason::TooLate } if message == "Updated" => {}
                 // What stands at an end. Whether anything was lost in order is counted apart.
                 Report::Dropped { cause: DropReason::PeerClosed | DropReason::Closed, .. } => {}
                 Report::Dropped { cause: DropReason::QueueFull | DropReason::TooMany, .. }

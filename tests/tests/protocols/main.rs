@@ -11,6 +11,7 @@ mod handle_steps;
 mod inner;
 mod inner_incoming;
 mod late_refusals;
+mod left_behind;
 mod lsp;
 mod note;
 mod patterns;

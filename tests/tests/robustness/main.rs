@@ -4,10 +4,17 @@
 //! `ROBUSTNESS_CASES` is how many random inputs each target gets, and `ROBUSTNESS_SEED` where they begin. An input that
 //! fails is printed as a file that `mcp-runtime/fuzz` can take.
 
+#[path = "../../../mcp-protocol-compiler/tests/metamorphic/channel.rs"]
+#[allow(dead_code, reason = "the compiler's test uses the rest")]
+mod channel;
 mod choices;
+#[path = "../../../mcp-protocol-compiler/tests/metamorphic/placed.rs"]
+#[allow(dead_code, reason = "the compiler's test uses the rest")]
+mod placed;
 #[path = "../../../mcp-protocol-compiler/tests/checker/random.rs"]
 #[allow(dead_code, reason = "the checker's oracle uses the rest")]
 mod random;
+mod random_sessions;
 mod readers;
 mod session;
 mod streams;

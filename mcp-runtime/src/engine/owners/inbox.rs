@@ -15,6 +15,7 @@ use super::early::EarlyMessages;
 use super::inputs::LinearInput;
 use super::lifecycle::Lifecycle;
 use super::mailboxes::Mailboxes;
+use super::owed::OwedReplies;
 use super::replicated::{Arrived, Scope};
 use super::sub_sessions::SubSessions;
 use super::values::{TooMuch, Values};
@@ -135,11 +136,12 @@ impl Inbox {
     pub(crate) fn passed_over(
         &self,
         rules: &Rules,
+        owed: &OwedReplies,
         sub_session: Option<SubSessionNumber>,
         state: StateIndex,
         is_mine: impl Fn(MessageIndex) -> bool,
     ) -> Vec<usize> {
-        self.values.passed_over(rules, sub_session, state, is_mine)
+        self.values.passed_over(rules, owed, sub_session, state, is_mine)
     }
 
     /// Takes an input for its value.

@@ -80,8 +80,11 @@ impl Mailboxes {
 
     /// Adds a notice, which that message has brought. Returns whether there is such a mailbox.
     pub(crate) fn notify(&mut self, key: MailboxId, came: u64, notice: Notice) -> bool {
-        let mailbox = self.get_mut(key);
-        mailbox.map(|mailbox| mailbox.told.push_back((came, notice))).is_some()
+        let Some(mailbox) = self.get_mut(key) else { return false };
+        // That a request was cancelled may become this mailbox's to tell only when it takes the request.
+        let place = mailbox.told.partition_point(|(other, _)| *other <= came);
+        mailbox.told.insert(place, (came, notice));
+        true
     }
 
     /// Wakes the task that waits for a mailbox.
@@ -130,8 +133,8 @@ mod tests {
     fn a_mailbox_gives_its_notices_in_order_and_none_once_it_is_closed() {
         let (mut mailboxes, mut effects) = (Mailboxes::default(), Effects::default());
         let (first, second) = (mailboxes.open(), mailboxes.open());
-        assert!(mailboxes.notify(first, 3, Notice::Answered(1)));
         assert!(mailboxes.notify(first, 5, Notice::Progress(2)));
+        assert!(mailboxes.notify(first, 3, Notice::Answered(1)), "it came before");
         assert!(matches!(mailboxes.first(first), Some((Some(3), _))));
         assert!(matches!(mailboxes.first(second), Some((None, _))));
         assert!(matches!(mailboxes.take(first), Some(Notice::Answered(1))));

@@ -3,7 +3,7 @@
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, IdTable, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::batches::{Batch, BatchKey, Batches, ReplyTo};
@@ -45,7 +45,10 @@ pub(crate) struct Owed {
     mailbox: Option<MailboxId>,
     /// What the last report on it said of its progress.
     progress: Option<f64>,
-    cancelled: bool,
+    /// Which request it is.
+    message: MessageIndex,
+    /// The number of the message that has cancelled it, if one has.
+    cancelled: Option<u64>,
     /// The tasks that work on it, and want to know whether it is cancelled.
     waiting: Waiting,
     /// Where its reply goes.
@@ -80,12 +83,18 @@ impl OwedReplies {
     }
 
     /// A request was accepted. The replies of its batch wait for its reply, too.
-    pub(crate) fn begin(&mut self, id: RequestId, answered_by: AnsweredBy, to: ReplyTo) {
+    pub(crate) fn begin(
+        &mut self,
+        id: RequestId,
+        message: MessageIndex,
+        answered_by: AnsweredBy,
+        to: ReplyTo,
+    ) {
         if let Some(batch) = to.batch {
             self.batches.join(batch);
         }
         let waiting = Waiting::default();
-        let owed = Owed { answered_by, mailbox: None, progress: None, cancelled: false, waiting, to };
+        let owed = Owed { answered_by, mailbox: None, progress: None, message, cancelled: None, waiting, to };
         self.requests.insert(id, owed);
     }
 
@@ -157,7 +166,22 @@ impl OwedReplies {
 
     /// Whether a request is cancelled. `None`: it is not owed a reply.
     pub(crate) fn is_cancelled(&self, id: &RequestId) -> Option<bool> {
-        self.requests.get(id).map(|owed| owed.cancelled)
+        self.requests.get(id).map(|owed| owed.cancelled.is_some())
+    }
+
+    /// The numbers of the messages that have cancelled requests of the value of the session, or of a sub-session, in the
+    /// order in which they came.
+    pub(crate) fn cancels(
+        &self,
+        sub_session: Option<SubSessionNumber>,
+        is_mine: impl Fn(MessageIndex) -> bool,
+    ) -> Vec<u64> {
+        let by = sub_session.map_or(AnsweredBy::Channel, AnsweredBy::SubSession);
+        let its = |owed: &&Owed| owed.answered_by == by && is_mine(owed.message);
+        let mut cancels: Vec<u64> =
+            self.requests.values().filter(its).filter_map(|owed| owed.cancelled).collect();
+        cancels.sort_unstable();
+        cancels
     }
 
     /// A handler answers a request from now on, whatever becomes of the value that took it.
@@ -174,9 +198,10 @@ impl OwedReplies {
         }
     }
 
-    /// A mailbox holds a request from now on. Returns whether the request is cancelled.
-    pub(crate) fn give_to(&mut self, id: &RequestId, mailbox: MailboxId) -> bool {
-        let Some(owed) = self.requests.get_mut(id) else { return false };
+    /// A mailbox holds a request from now on. Returns the number of the message that has cancelled
+    /// the request, if one has.
+    pub(crate) fn give_to(&mut self, id: &RequestId, mailbox: MailboxId) -> Option<u64> {
+        let owed = self.requests.get_mut(id)?;
         owed.mailbox = Some(mailbox);
         owed.cancelled
     }
@@ -199,11 +224,16 @@ impl OwedReplies {
         self.requests.get_mut(id).map(|owed| std::mem::take(&mut owed.to)).unwrap_or_default()
     }
 
-    /// A request is cancelled while a task works on it. Returns the mailbox that holds it, if one does; `None` if it is
+    /// A request is cancelled by the message with that number while a task works on it. Returns the mailbox that holds it, if one does; `None` if it is
     /// not owed a reply.
-    pub(crate) fn cancel(&mut self, id: &RequestId, effects: &mut Effects) -> Option<Option<MailboxId>> {
+    pub(crate) fn cancel(
+        &mut self,
+        id: &RequestId,
+        came: u64,
+        effects: &mut Effects,
+    ) -> Option<Option<MailboxId>> {
         let owed = self.requests.get_mut(id)?;
-        owed.cancelled = true;
+        owed.cancelled.get_or_insert(came);
         owed.waiting.wake(effects);
         Some(owed.mailbox)
     }
@@ -244,17 +274,19 @@ mod tests {
     use super::*;
     use crate::engine::owners::mailboxes::Mailboxes;
 
+    const REQUEST: MessageIndex = MessageIndex(0);
+
     #[test]
     fn a_request_is_owed_a_reply_until_it_is_ended() {
         let (mut owed, mut effects) = (OwedReplies::default(), Effects::default());
         for number in [2, 1, 3] {
             let by = if number == 3 { AnsweredBy::Channel } else { AnsweredBy::Handler };
-            owed.begin(RequestId::Number(number), by, ReplyTo { batch: Some(7), tag: None });
+            owed.begin(RequestId::Number(number), REQUEST, by, ReplyTo { batch: Some(7), tag: None });
         }
         let [first, second, third] = [1, 2, 3].map(RequestId::Number);
         assert_eq!(owed.is_cancelled(&first), Some(false));
         assert_eq!(owed.take_route(&first).batch, Some(7));
-        assert_eq!(owed.cancel(&first, &mut effects), Some(None));
+        assert_eq!(owed.cancel(&first, 4, &mut effects), Some(None));
         assert_eq!(owed.is_cancelled(&first), Some(true));
         assert!(owed.end(&first, &mut effects).is_some_and(|ended| ended.to.batch.is_none()));
         assert_eq!(owed.is_cancelled(&first), None);
@@ -268,7 +300,7 @@ mod tests {
         let (mut owed, mut effects, mut written) = (OwedReplies::default(), Effects::default(), Vec::new());
         let to = ReplyTo { batch: Some(owed.begin_batch(None)), tag: None };
         for number in [1, 2] {
-            owed.begin(RequestId::Number(number), AnsweredBy::Handler, to);
+            owed.begin(RequestId::Number(number), REQUEST, AnsweredBy::Handler, to);
         }
         assert!(owed.leave_batch(to.batch).is_none(), "the whole batch was read");
         let first = owed.take_route(&RequestId::Number(1));
@@ -287,16 +319,16 @@ mod tests {
         let mut mailboxes = Mailboxes::default();
         let (one, other) = (mailboxes.open(), mailboxes.open());
         let [first, second] = [1, 2].map(RequestId::Number);
-        owed.begin(first.clone(), AnsweredBy::Handler, ReplyTo::default());
-        owed.begin(second.clone(), AnsweredBy::Channel, ReplyTo::default());
-        assert!(!owed.give_to(&first, one) && !owed.give_to(&second, one));
+        owed.begin(first.clone(), REQUEST, AnsweredBy::Handler, ReplyTo::default());
+        owed.begin(second.clone(), REQUEST, AnsweredBy::Channel, ReplyTo::default());
+        assert!(owed.give_to(&first, one).is_none() && owed.give_to(&second, one).is_none());
         assert_eq!(
             owed.held_by(one),
             std::slice::from_ref(&first),
             "the linear channel's is not held in addition"
         );
-        assert_eq!(owed.cancel(&first, &mut effects), Some(Some(one)));
-        assert!(owed.give_to(&first, other), "it is cancelled");
+        assert_eq!(owed.cancel(&first, 4, &mut effects), Some(Some(one)));
+        assert_eq!(owed.give_to(&first, other), Some(4), "it is cancelled");
         assert_eq!((owed.held_by(one).len(), owed.held_by(other).len()), (0, 1));
     }
 }

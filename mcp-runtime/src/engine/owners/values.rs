@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Orig
 use mcp_protocol_machine::{SubSessionNumber, protocol::Edge};
 
 use super::inputs::{Body, InputQueue, LinearInput};
+use super::owed::OwedReplies;
 use super::sub_sessions::SubSessions;
 use super::wakers::{Effects, Waiter};
 use crate::budget::{Account, Exhausted, Permit};
@@ -167,15 +168,27 @@ impl Values {
     pub(crate) fn passed_over(
         &self,
         rules: &Rules,
+        owed: &OwedReplies,
         sub_session: Option<SubSessionNumber>,
         state: StateIndex,
         is_mine: impl Fn(MessageIndex) -> bool,
     ) -> Vec<usize> {
         let mut passed = Vec::new();
         let Some(inputs) = self.inputs(sub_session) else { return passed };
+        if inputs.iter().next().is_none() {
+            return passed;
+        }
         // The value takes the others one by one, and what it cannot take on that way it never could in order.
         let mut at = state;
+        let mut cancels = owed.cancels(sub_session, &is_mine).into_iter().peekable();
         for (place, input) in inputs.iter().enumerate().filter(|(_, input)| is_mine(input.message)) {
+            // The value goes on from where a cancel leads once it has answered, or learned of it.
+            while cancels.next_if(|came| *came < input.came).is_some() {
+                let cancelled =
+                    |edge: &&Edge| edge.direction == Direction::Receive && edge.origin == Origin::Cancel;
+                let edge = rules.state(at).and_then(|table| table.edges.iter().find(cancelled));
+                at = edge.map_or(at, |edge| edge.action.target());
+            }
             let Some(table) = rules.state(at) else { break };
             if table.kind == StateKind::Fork {
                 break;

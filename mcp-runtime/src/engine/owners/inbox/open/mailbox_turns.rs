@@ -57,9 +57,14 @@ impl OpenInbox<'_> {
         self.inbox.mailboxes.take(key)
     }
 
-    /// Adds a notice to a mailbox.
+    /// Adds a notice to a mailbox, which the latest message has brought.
     pub(crate) fn notify_mailbox(&mut self, key: MailboxId, notice: Notice) {
         let came = self.inbox.latest();
+        self.notify_mailbox_of(key, came, notice);
+    }
+
+    /// The same for a notice that the message with that number has brought.
+    pub(crate) fn notify_mailbox_of(&mut self, key: MailboxId, came: u64, notice: Notice) {
         if self.inbox.mailboxes.notify(key, came, notice) {
             self.came(Held::Mailbox(key));
         }
