@@ -130,9 +130,14 @@ impl Checker {
     /// own.
     pub fn opens_sub_session(&self, direction: Direction, message: MessageIndex) -> bool {
         self.find(direction, message).is_some_and(|found| match found.action {
-            Action::Spawn(state) => self.sub_sessions.starts(state).is_some(),
+            Action::Spawn(start) => self.has_steps(start),
             Action::Step(_) => false,
         })
+    }
+
+    /// Whether a `*` body that starts in a state goes on, so that a key ties its steps together.
+    pub fn has_steps(&self, start: StateIndex) -> bool {
+        self.sub_sessions.starts(start).is_some()
     }
 
     /// What the followed role would do wrong that sent a message after the end of the session.

@@ -25,6 +25,8 @@ enum SendTarget {
     Linear(usize),
     /// On a replicated channel.
     Replicated,
+    /// It opens a sub-session that has steps of its own.
+    Opens,
 }
 
 impl CheckedSession {
@@ -59,14 +61,15 @@ impl CheckedSession {
         params: &P,
     ) -> Result<RequestId, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
-        if let SendTarget::Linear(place) = self.way(message)? {
-            return self
-                .put(place, message, written, &mut LazyTimer::default())
-                .await
-                .map(|id| RequestId::Number(id.unwrap_or_default()));
-        }
-        if self.opens_sub_session(message) {
-            return Err(self.opens(message));
+        match self.way(message)? {
+            SendTarget::Linear(place) => {
+                return self
+                    .put(place, message, written, &mut LazyTimer::default())
+                    .await
+                    .map(|id| RequestId::Number(id.unwrap_or_default()));
+            }
+            SendTarget::Opens => return Err(self.opens(message)),
+            SendTarget::Replicated => {}
         }
         let key = self.channel.as_ref().map(|channel| channel.key);
         let started = now();
@@ -112,13 +115,14 @@ impl CheckedSession {
         params: &P,
     ) -> Result<T, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
-        if let SendTarget::Linear(place) = self.way(message)? {
-            let mut timer = LazyTimer::default();
-            self.put(place, message, written, &mut timer).await?;
-            return self.reply_to(place, message, &mut timer).await;
-        }
-        if self.opens_sub_session(message) {
-            return Err(self.opens(message));
+        match self.way(message)? {
+            SendTarget::Linear(place) => {
+                let mut timer = LazyTimer::default();
+                self.put(place, message, written, &mut timer).await?;
+                return self.reply_to(place, message, &mut timer).await;
+            }
+            SendTarget::Opens => return Err(self.opens(message)),
+            SendTarget::Replicated => {}
         }
         let link = self.link.clone();
         let call: Call<'static, T, Uncancellable, ()> = Call::of_written(link, message, Ok(written));
@@ -182,9 +186,7 @@ impl CheckedSession {
                 Ok(SendTarget::Linear(place)) => {
                     return self.put(place, message, written, &mut LazyTimer::default()).await.map(drop);
                 }
-                Ok(SendTarget::Replicated) if self.opens_sub_session(message) => {
-                    return Err(self.opens(message));
-                }
+                Ok(SendTarget::Opens) => return Err(self.opens(message)),
                 Ok(SendTarget::Replicated) => {}
                 // That its token belongs to no request is what is wrong with it: the checker says so.
                 Err(_) if token.is_some() => {}
@@ -272,10 +274,9 @@ impl CheckedSession {
             Err(Error::NotPermitted(_)) => self.named(name, Kind::Notification, params)?,
             found => found?,
         };
-        self.way(message)?;
-        if !self.opens_sub_session(message) {
+        let SendTarget::Opens = self.way(message)? else {
             return Err(Error::OpensNothing { message: self.name_of(message) });
-        }
+        };
         sub_sessions::open_written(self.link.clone(), self.within.clone(), message, &written)
             .await
             .map(CheckedSession::of)
@@ -396,11 +397,6 @@ impl CheckedSession {
         self.protocol().message(message).map(|message| message.name.clone()).unwrap_or_default()
     }
 
-    /// Whether a message opens a sub-session that has steps of its own.
-    fn opens_sub_session(&self, message: MessageIndex) -> bool {
-        self.link.with(|engine| engine.rules().checker().opens_sub_session(Direction::Send, message))
-    }
-
     /// Where a message goes from the states of this value.
     fn way(&mut self, message: MessageIndex) -> Result<SendTarget, Error> {
         self.split_forks();
@@ -411,7 +407,10 @@ impl CheckedSession {
             let edge = part.channel.table().and_then(|state| state.edge(Direction::Send, message));
             match edge.filter(|edge| edge.origin != Origin::Closure).map(|edge| edge.action) {
                 Some(Action::Step(_)) => return Ok(SendTarget::Linear(place)),
-                Some(Action::Spawn(_)) => return Ok(SendTarget::Replicated),
+                Some(Action::Spawn(start)) => {
+                    let opens = self.link.with(|engine| engine.rules().checker().has_steps(start));
+                    return Ok(if opens { SendTarget::Opens } else { SendTarget::Replicated });
+                }
                 None => {}
             }
         }

@@ -77,7 +77,8 @@ impl Engine {
             judge::request_meant(&mut self.rules, Direction::Send, message, &id, token, meant, params)?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so no answer would come.
-            return Err(self.lifecycle.closed(caller).unwrap_or(Error::Cancelled));
+            let over = if matches!(meant, Meant::NewWithin(_)) { Error::Closed } else { Error::Cancelled };
+            return Err(self.lifecycle.closed(caller).unwrap_or(over));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, text);
