@@ -396,7 +396,7 @@ fn programs_that_follow_a_random_protocol_are_never_blamed() {
         let Counts { protocols, notifications, requests, late, unwritten, opened, within, cancelled } =
             counts;
         assert!(protocols > 2 * cases && notifications > 15 * cases && requests > 5 * cases, "{counts:?}");
-        assert!(late > cases / 2 && opened > 3 * cases && within > cases, "{counts:?}");
-        assert!(cancelled > 10 && unwritten > 0, "{counts:?}");
+        assert!(late > cases / 2 && opened > 3 * cases && within * 3 > cases, "{counts:?}");
+        assert!(cancelled > 10, "{counts:?}");
     }
 }
