@@ -393,8 +393,7 @@ fn programs_that_follow_a_random_protocol_are_never_blamed() {
     let counts = counts.into_inner().unwrap();
     println!("{counts:?}");
     if cases >= 150 {
-        let Counts { protocols, notifications, requests, late, unwritten, opened, within, cancelled } =
-            counts;
+        let Counts { protocols, notifications, requests, late, opened, within, cancelled, .. } = counts;
         assert!(protocols > 2 * cases && notifications > 15 * cases && requests > 5 * cases, "{counts:?}");
         assert!(late > cases / 2 && opened > 3 * cases && within * 3 > cases, "{counts:?}");
         assert!(cancelled > 10, "{counts:?}");
