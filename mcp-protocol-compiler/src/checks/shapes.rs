@@ -34,6 +34,10 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
                     continue;
                 }
                 let Some(earlier) = hiding else {
+                    if let Some(takers) = hiding_together(&tables, earlier, &form) {
+                        found.push(finding::never_chosen_of_several(later, &takers));
+                        continue;
+                    }
                     found.extend(hidden_inside::check(&tables, &declarations.shapes, earlier, later));
                     continue;
                 };
@@ -53,6 +57,29 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     }
     found.extend(of_nothing_but_themselves(&tables, &declarations.shapes));
     found
+}
+
+/// The alternatives that hide a shape together, of which none does alone: `true` and `false` hide `bool`.
+fn hiding_together<'a>(
+    tables: &Protocol,
+    earlier: &'a [Alternative],
+    later: &Shape,
+) -> Option<Vec<&'a Alternative>> {
+    let hide = |takers: &[&Alternative]| {
+        let forms: Vec<Shape> = takers.iter().map(|taker| taker.form.table()).collect();
+        hides(tables, &Shape::Union(forms.into()), later)
+    };
+    let mut takers: Vec<&Alternative> = earlier.iter().collect();
+    if !hide(&takers) {
+        return None;
+    }
+    for taker in earlier {
+        let others: Vec<_> = takers.iter().copied().filter(|other| !std::ptr::eq(*other, taker)).collect();
+        if hide(&others) {
+            takers = others;
+        }
+    }
+    Some(takers)
 }
 
 /// The written alternative that takes `null`. What stands next to `null` in a union of several has been made one

@@ -359,7 +359,10 @@ impl Parser<'_> {
             return Position { documentation, label: Some(name), optional, shape };
         }
         let shape = self.shape();
-        let optional = self.eat(Kind::Question).is_some();
+        let mut optional = self.eat(Kind::Question).is_some();
+        let written = format!("{}?", shorten(self.sources.slice(shape.span)));
+        let absent = (!optional).then(|| Edit::after(shape.span, "?"));
+        optional |= self.default("position", &written, absent);
         Position { documentation: Vec::new(), label: None, optional, shape }
     }
 
@@ -387,6 +390,24 @@ impl Parser<'_> {
             let finding = Diagnostic::error(MALFORMED_SHAPE, behind.after(), "`,` is missing");
             self.report(finding.suggest("write `,` between positions", [Edit::after(behind, ",")]));
             return true;
+        }
+        false
+    }
+
+    /// Whether the parenthesis that begins here holds all of the payload.
+    pub(super) fn holds_payload(&self) -> bool {
+        let mut inner = 0usize;
+        for ahead in 0..FARTHEST_AHEAD {
+            match self.kind_at(ahead) {
+                Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close if inner > 1 => inner -= 1,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => {
+                    let behind = if self.kind_at(ahead + 1) == Kind::Question { 2 } else { 1 };
+                    return self.kind_at(ahead + behind) == Kind::Close;
+                }
+                Kind::EndOfFile => return false,
+                _ => {}
+            }
         }
         false
     }
@@ -438,7 +459,40 @@ impl Parser<'_> {
             self.findings.push(finding.suggest(format!("write `{}?: …`", shorten(&name.text)), edits));
             optional = true;
         }
+        let absent = (!optional).then(|| Edit::after(name.span, "?"));
+        optional |= self.default(what, &format!("{}?: …", shorten(&name.text)), absent);
         ShapeField { documentation, name, optional, shape }
+    }
+
+    /// Takes the `= value` that other languages write behind what may be absent, and reports it; nothing if none stands
+    /// here. `absent` is what is missing of what is written here for that.
+    fn default(&mut self, what: &str, written: &str, absent: Option<Edit>) -> bool {
+        if self.kind() != Kind::Equals {
+            return false;
+        }
+        let equals = self.bump();
+        let mut inner = 0usize;
+        while self.kind() != Kind::EndOfFile && !(self.kind() == Kind::Word && self.ends_record()) {
+            match self.kind() {
+                Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close | Kind::Comma if inner == 0 => break,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => inner -= 1,
+                _ if inner == 0 && self.token().starts_line => break,
+                _ => {}
+            }
+            self.bump();
+        }
+        let all = equals.to(self.previous());
+        let message = format!("a {} has no default", if what == "key" { "field" } else { "position" });
+        let help = match absent {
+            Some(_) => format!("write `{written}` if it may be left out, and delete the default"),
+            None => "delete it".to_owned(),
+        };
+        let edits = absent.into_iter().chain([Edit::delete(all)]);
+        let finding = Diagnostic::error(MALFORMED_SHAPE, all, message);
+        self.findings
+            .push(finding.label("what is left out means what the peers agree on").suggest(help, edits));
+        true
     }
 
     /// Whether a shape begins here, in the line of what stands before it.
