@@ -396,20 +396,25 @@ impl Parser<'_> {
 
     /// Whether the parenthesis that begins here holds all of the payload.
     pub(super) fn holds_payload(&self) -> bool {
+        self.behind_brackets().is_some_and(|ahead| {
+            let behind = if self.kind_at(ahead) == Kind::Question { ahead + 1 } else { ahead };
+            self.kind_at(behind) == Kind::Close
+        })
+    }
+
+    /// How far ahead what stands behind the brackets that begin here is.
+    pub(super) fn behind_brackets(&self) -> Option<usize> {
         let mut inner = 0usize;
         for ahead in 0..FARTHEST_AHEAD {
             match self.kind_at(ahead) {
                 Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
                 Kind::CloseBracket | Kind::CloseBrace | Kind::Close if inner > 1 => inner -= 1,
-                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => {
-                    let behind = if self.kind_at(ahead + 1) == Kind::Question { 2 } else { 1 };
-                    return self.kind_at(ahead + behind) == Kind::Close;
-                }
-                Kind::EndOfFile => return false,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => return Some(ahead + 1),
+                Kind::EndOfFile => return None,
                 _ => {}
             }
         }
-        false
+        None
     }
 
     /// Whether the brackets around this place close before the braces around them do.
