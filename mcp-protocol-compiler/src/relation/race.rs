@@ -8,7 +8,7 @@ use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, RoleEdge};
 use super::outcome::RACE;
 use super::product::{Pair, PairIndex, Walk};
-use super::remedy::{Remedy, SHOWN, accept, answers, author, exchange, stands_alone};
+use super::remedy::{Remedy, SHOWN, accept, answers, author, ending_exchange, exchange, stands_alone};
 use super::shared::Shared;
 use super::{roles, words};
 use crate::declarations::Message;
@@ -180,6 +180,15 @@ impl Race {
         for round in [&first, &second] {
             if let Some(remedy) = exchange(walk, messages, round.as_deref(), self.wait(walk, messages)) {
                 return remedy;
+            }
+        }
+        if !apart {
+            let (client, server) = ((one.event(), &self.after_client), (other.event(), &self.after_server));
+            for (request, ends) in [(client, server), (server, client)] {
+                let wait = self.wait(walk, messages);
+                if let Some(remedy) = ending_exchange(walk, messages, request, ends, wait) {
+                    return remedy;
+                }
             }
         }
         if apart && first.as_ref().is_some_and(independent) && second.as_ref().is_some_and(independent) {
