@@ -272,6 +272,27 @@ impl Payload {
         }
     }
 
+    /// Whether `?` stands behind it.
+    pub fn is_optional(&self) -> bool {
+        match self {
+            Payload::Any { optional, .. }
+            | Payload::Type { optional, .. }
+            | Payload::Shape { optional, .. } => *optional,
+            Payload::None | Payload::Null(_) => false,
+        }
+    }
+
+    /// The same with `?` behind it, where that may stand.
+    pub(crate) fn made_optional(mut self) -> Payload {
+        match &mut self {
+            Payload::Any { optional, .. }
+            | Payload::Type { optional, .. }
+            | Payload::Shape { optional, .. } => *optional = true,
+            Payload::None | Payload::Null(_) => {}
+        }
+        self
+    }
+
     /// From the first to the last token between the parentheses; nothing without parentheses.
     pub fn span(&self) -> Option<Span> {
         match self {

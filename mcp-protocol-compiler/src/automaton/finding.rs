@@ -38,6 +38,11 @@ pub(super) enum FindingKind {
     },
     /// A branch that begins with this, and not with an action.
     NoFirstAction(&'static str),
+    /// A branch that is several replicated channels, where each could be one.
+    ChannelsOfBranch {
+        channels: Span,
+        operator: Option<Operator>,
+    },
     /// Two branches that begin alike.
     SameFirstAction {
         action: Step,

@@ -289,9 +289,15 @@ impl<'a> Heads<'a> {
                     }
                     into.end = into.end.or(had_end);
                 }
-                Node::Parallel(..) => {
+                Node::Parallel(parts, channels) => {
                     *broken = true;
-                    findings.push(FindingKind::NoFirstAction("several channels").at(at));
+                    let is_replicated =
+                        |part: &NodeId| matches!(graph.get(self.end(*part)), Node::Replicated(..));
+                    let what = match parts.iter().all(is_replicated) {
+                        true => FindingKind::ChannelsOfBranch { channels: *channels, operator: *operator },
+                        false => FindingKind::NoFirstAction("several channels"),
+                    };
+                    findings.push(what.at(at));
                 }
                 Node::Replicated(body, span) => {
                     self.bodies(*body, *span, &mut into.replicated, findings);

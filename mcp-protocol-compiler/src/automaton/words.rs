@@ -104,6 +104,9 @@ impl Words<'_> {
 
             FindingKind::TwoOperators { first } => choices::two_operators(*first, at),
             FindingKind::NoFirstAction(what) => choices::no_first_action(at, what),
+            FindingKind::ChannelsOfBranch { channels, operator } => {
+                choices::channels_of_branch(at, *channels, *operator)
+            }
             FindingKind::SameFirstAction { action: step, first } => {
                 choices::same_first_action(&action(step), at, *first)
             }

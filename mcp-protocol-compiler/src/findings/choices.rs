@@ -62,6 +62,17 @@ pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
         )
 }
 
+/// A branch `(*A, *B)`, each of which could be one.
+pub fn channels_of_branch(at: Span, channels: Span, operator: Option<Operator>) -> Diagnostic {
+    let sign = sign(operator);
+    Diagnostic::error(NO_FIRST_ACTION, at, "this branch is several channels")
+        .label("a branch is one replicated channel, or starts with an action")
+        .changes(
+            format!("write `{sign}` in place of the commas: each channel is a branch then, and stays open until a step is taken"),
+            [Change::Commas(channels, sign)],
+        )
+}
+
 /// Two branches `!M`.
 pub fn same_first_action(action: &str, again: Span, first: Span) -> Diagnostic {
     let diagnostic =

@@ -136,6 +136,20 @@ pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diag
     finding.changes(help, [Change::DeleteAlternative(later.span, earlier.span)])
 }
 
+/// An alternative that several earlier ones hide together.
+pub fn never_chosen_of_several(later: &Alternative, earlier: &[&Alternative]) -> Diagnostic {
+    let shown = shorten(&later.text);
+    let mut finding = Diagnostic::error(NEVER_CHOSEN, later.span, format!("`{shown}` can never be chosen"))
+        .label("whatever fits here");
+    for (place, taker) in earlier.iter().enumerate() {
+        let or = if place == 0 { "" } else { "or " };
+        let text = format!("{or}is taken for `{}`, which stands before it", shorten(&taker.text));
+        finding = finding.also(taker.span, text);
+    }
+    let changes = earlier.first().map(|earlier| Change::DeleteAlternative(later.span, earlier.span));
+    finding.changes("delete it", changes)
+}
+
 /// A list or an object in the union that `later` names, which `earlier` hides where both are alternatives. `mends` is
 /// whether the other order would tell them apart.
 pub fn never_chosen_inside(
@@ -271,7 +285,16 @@ pub fn no_such_position(key: &Name, owner: &str, tuples: &[&[Position]]) -> Diag
         (Some(near), _) => {
             finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(key.span, path_key(near))])
         }
-        (None, []) => finding.help("it has no positions: it is an empty list"),
+        (None, []) => {
+            let least = position(text).unwrap_or_default().min(MOST_NAMED) + 1;
+            let written = match least {
+                1 => "any,".to_owned(),
+                _ => vec!["any"; least].join(", "),
+            };
+            finding.label("an empty list has no positions").help(format!(
+                "end the path before it, or write `[{written}]` in place of `[]`, with what stands there for `any`"
+            ))
+        }
         (None, [only]) => finding.suggest(
             format!("did you mean `{only}`, its only position?"),
             [Edit::replace(key.span, path_key(only))],

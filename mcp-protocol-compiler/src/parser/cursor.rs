@@ -34,6 +34,8 @@ pub(super) struct Parser<'s> {
     pub(super) parentheses: usize,
     /// Whether an action without a continuation is part of a mistake that is being reported.
     pub(super) lenient: bool,
+    /// Whether a `.` stands behind the parentheses around this place.
+    pub(super) goes_on: bool,
     /// Whether a loop has been named `μ`, which has been reported.
     pub(super) mu_as_name: bool,
     /// The names that this file defines, and those that it binds with `rec`; looked for when a mistake asks for them.
@@ -77,6 +79,7 @@ impl<'s> Parser<'s> {
             in_payload: false,
             parentheses: 0,
             lenient: false,
+            goes_on: false,
             mu_as_name: false,
             names: None,
         }
@@ -129,6 +132,13 @@ impl<'s> Parser<'s> {
     pub(super) fn word_at(&self, ahead: usize) -> &'s str {
         let token = self.token_at(ahead);
         if token.kind == Kind::Word { self.source(token) } else { "" }
+    }
+
+    /// The words from the token with this index to this one, which is not among them.
+    pub(super) fn words_since(&self, index: usize) -> Vec<&'s str> {
+        let tokens = self.tokens.get(index..self.at).unwrap_or_default();
+        let words = tokens.iter().filter(|token| token.kind == Kind::Word);
+        words.map(|token| self.source(*token)).collect()
     }
 
     pub(super) fn word(&self) -> &'s str {

@@ -186,11 +186,7 @@ impl Parser<'_> {
             return self.fields_without_braces();
         }
         self.in_payload = true;
-        let payload = if self.kind() == Kind::OpenBrace {
-            Some(self.record_payload(message, carries))
-        } else {
-            self.payload_type(message, carries)
-        };
+        let payload = self.inside_parentheses(message, carries);
         self.in_payload = false;
         if self.eat(Kind::Close).is_none() {
             if payload.is_some() {
@@ -306,11 +302,25 @@ impl Parser<'_> {
         Payload::Any { optional: false, span: all }
     }
 
-    /// Whether a field stands here, `name: T` or `name?: T`; `a:b` may be a path.
-    fn begins_field(&self) -> bool {
-        let colon = if self.kind_at(1) == Kind::Question { 2 } else { 1 };
-        let apart = self.token_at(colon).end < self.token_at(colon + 1).start;
-        matches!(self.kind(), Kind::Word | Kind::Text) && self.kind_at(colon) == Kind::Colon && apart
+    /// Whether a field stands here, `name: T` or `name?: T`. `a:b` may be a path, if `b` is not a shape.
+    fn begins_field(&mut self) -> bool {
+        use Kind::{Colon, Number, Open, OpenBrace, OpenBracket, Question, Text, Word};
+        let colon = if self.kind_at(1) == Question { 2 } else { 1 };
+        if !matches!(self.kind(), Word | Text) || self.kind_at(colon) != Colon {
+            return false;
+        }
+        if self.token_at(colon).end < self.token_at(colon + 1).start || colon == 2 || self.kind() == Text {
+            return true;
+        }
+        match self.kind_at(colon + 1) {
+            Open | OpenBrace | OpenBracket | Text | Number => true,
+            Word => {
+                let word = self.word_at(colon + 1);
+                let own = is_built_in(word) || boolean(word).is_some() || word == "map";
+                own || self.is_shape(word)
+            }
+            _ => false,
+        }
     }
 
     /// `(name: T, other: T)`: a record that lacks its braces.
@@ -339,6 +349,14 @@ impl Parser<'_> {
         Payload::Any { optional: false, span: all }
     }
 
+    /// What stands between the parentheses of a payload.
+    fn inside_parentheses(&mut self, message: &str, carries: &str) -> Option<Payload> {
+        match self.kind() {
+            Kind::OpenBrace => Some(self.record_payload(message, carries)),
+            _ => self.payload_type(message, carries),
+        }
+    }
+
     /// `{ … }`, `{ … }?`
     fn record_payload(&mut self, message: &str, carries: &str) -> Payload {
         let shape = self.shape();
@@ -353,7 +371,7 @@ impl Parser<'_> {
             Kind::Word if boolean(self.word()).is_some() => true,
             Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
             Kind::OpenBracket => self.lists_shapes(),
-            Kind::Open => self.kind_at(1) == Kind::OpenBrace,
+            Kind::Open => !self.holds_payload() && self.lists_shapes(),
             _ => false,
         };
         if !is_shape {
@@ -396,14 +414,16 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a list that begins here has something in it that is a shape, and not a type of Rust.
+    /// Whether a list or a parenthesis that begins here has something in it that is a shape, and not a type of Rust.
     fn lists_shapes(&mut self) -> bool {
         let mut ahead = 1;
+        let mut in_list = self.kind() == Kind::OpenBracket;
         loop {
+            in_list |= self.kind_at(ahead) == Kind::OpenBracket;
             match self.kind_at(ahead) {
                 Kind::Text | Kind::Number | Kind::OpenBrace => return true,
                 // Only a tuple has labels, and several positions.
-                Kind::Comma | Kind::Colon | Kind::Question if ahead > 1 => return true,
+                Kind::Comma | Kind::Colon | Kind::Question if ahead > 1 && in_list => return true,
                 Kind::CloseBracket if ahead == 1 => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
@@ -455,9 +475,45 @@ impl Parser<'_> {
         Payload::Any { optional, span: all }
     }
 
+    /// `(T)` around what stands in the parentheses of a payload already. A shape may have them, as anywhere else.
+    fn parentheses_again(&mut self, message: &str, carries: &str) -> Option<Payload> {
+        let (index, start) = (self.index(), self.span());
+        let mut opened = 0usize;
+        while self.kind() == Kind::Open && (opened == 0 || self.holds_payload()) {
+            self.bump();
+            opened += 1;
+        }
+        let inside = self.span();
+        let mut payload = self.inside_parentheses(message, carries)?;
+        let mut written = self.sources.slice(inside.to(self.previous())).to_owned();
+        while opened > 0 && self.kind() == Kind::Close {
+            let behind = if self.kind_at(1) == Kind::Question { 2 } else { 1 };
+            // The last one is that of the payload.
+            if self.kind_at(behind) != Kind::Close {
+                break;
+            }
+            self.bump();
+            opened -= 1;
+            if self.eat(Kind::Question).is_some() && !payload.is_optional() {
+                payload = payload.made_optional();
+                written.push('?');
+            }
+        }
+        if opened > 0 || !matches!(payload, Payload::Shape { .. }) {
+            let all = start.to(self.previous());
+            let finding = Diagnostic::error(MALFORMED_PAYLOAD, start, "parentheses within parentheses");
+            let help = format!("write `({})`", shorten(&written));
+            self.report_at(index, finding.suggest(help, [Edit::replace(all, written)]));
+        }
+        Some(payload)
+    }
+
     fn payload_type(&mut self, message: &str, carries: &str) -> Option<Payload> {
         if let Some(payload) = self.unnamed_shape(message, carries) {
             return Some(payload);
+        }
+        if self.kind() == Kind::Open {
+            return self.parentheses_again(message, carries);
         }
         let start = self.span();
         let alone = matches!(self.kind_at(1), Kind::Close | Kind::Question);

@@ -9,7 +9,7 @@ use super::codes::{
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
-use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
 
@@ -25,7 +25,7 @@ impl Parser<'_> {
             let branch = self.sequence();
             let operator = match self.operator() {
                 Some(operator) => Some(operator),
-                None if self.forgotten_operator() => Some((Operator::Internal, self.span())),
+                None if self.forgotten_operator(&branch) => Some((Operator::Internal, self.span())),
                 None => None,
             };
             // One branch that could not be read says as much as a million of them.
@@ -80,7 +80,7 @@ impl Parser<'_> {
     ///
     /// Outside of parentheses only what starts with an action is taken for a branch: anything else may be the
     /// beginning of an item with a mistake in it.
-    fn forgotten_operator(&mut self) -> bool {
+    fn forgotten_operator(&mut self, before: &Sequence) -> bool {
         let action =
             matches!(self.kind(), Kind::Exclamation | Kind::Question) && self.kind_at(1) == Kind::Word;
         let other = self.parentheses > 0 && self.starts_sequence();
@@ -112,12 +112,22 @@ impl Parser<'_> {
             }
             _ => format!("no operator before {}", self.found()),
         };
-        let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), message)
-            .label("`⊕`, `&` or a comma is missing")
-            .suggest(
-                "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `,` between channels",
-                [Edit::before(self.span(), format!("{} ", self.operator_here().1))],
-            );
+        let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), message);
+        // Replicated channels below one another are side by side.
+        if self.kind() == Kind::Star
+            && before.actions.is_empty()
+            && matches!(before.tail, Tail::Replicated(..))
+        {
+            self.report(finding.label("a comma is missing").suggest(
+                "write `,` between channels, or `⊕` where a step behind them ends both",
+                [Edit::after(before.span, ",")],
+            ));
+            return true;
+        }
+        let finding = finding.label("`⊕`, `&` or a comma is missing").suggest(
+            "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `,` between channels",
+            [Edit::before(self.span(), format!("{} ", self.operator_here().1))],
+        );
         self.report(finding);
         true
     }
@@ -183,6 +193,12 @@ impl Parser<'_> {
             let tail = self.tail();
             if self.kind() != Kind::Dot {
                 break tail;
+            }
+            if let Tail::Group(group, _) = &tail
+                && only_steps(&tail).is_none()
+                && self.behind_all(group)
+            {
+                break Tail::Missing(self.previous().after());
             }
             self.nothing_follows(&tail, actions.is_empty() && !broken);
             self.bump();
@@ -350,6 +366,68 @@ impl Parser<'_> {
         }
     }
 
+    /// Takes what stands behind all branches of a parenthesis, `(!A ⊕ !B) . ?C . End`, and reports it. Nothing is taken
+    /// where a branch cannot go on with it.
+    fn behind_all(&mut self, group: &Choice) -> bool {
+        let mut ends = Vec::new();
+        if !self.open_ends(group, &mut ends) || ends.is_empty() {
+            return false;
+        }
+        let (index, dot) = (self.index(), self.bump());
+        if self.at_end_of_term() {
+            return true;
+        }
+        let (first, rest) = (self.index(), self.sequence());
+        let words = self.words_since(first);
+        let is_loop = words.iter().any(|word| self.is_bound(word));
+        let written = self.sources.slice(rest.span);
+        let name = ["Next", "Rest", "Onwards"].into_iter().find(|name| !words.contains(name));
+        // A definition does not know the loops around the place where it is used.
+        let (goes_on, declares) = match name.filter(|_| !is_loop && !rest.actions.is_empty()) {
+            Some(name) => {
+                let mut item = format!("{name} = {written}");
+                if matches!(rest.tail, Tail::Missing(_)) {
+                    item.push_str(" . End");
+                }
+                (name, Some(Change::Declare { name: name.to_owned(), item }))
+            }
+            None => (written, None),
+        };
+        let help = match &declares {
+            Some(_) => {
+                format!("give it a name, `{goes_on} = …`, and write `. {goes_on}` at the end of each branch")
+            }
+            None => format!("write `. {}` at the end of each branch", shorten(goes_on)),
+        };
+        let edits = ends.into_iter().map(|end| match end {
+            OpenEnd::Behind(place) => Edit::after(place, format!(" . {goes_on}")),
+            OpenEnd::End(end) => Edit::replace(end, goes_on),
+        });
+        let edits = edits.chain([Edit::delete(dot.to(rest.span))]).map(Change::from);
+        let finding = Diagnostic::error(NOTHING_FOLLOWS, dot, "something follows a parenthesis")
+            .with_note("a session type goes on at the end of each branch, not behind all of them")
+            .changes(help, edits.chain(declares));
+        self.report_at(index, finding);
+        true
+    }
+
+    /// Collects where the branches of a choice can go on, and returns whether those are all of them but the ways back.
+    fn open_ends(&mut self, choice: &Choice, ends: &mut Vec<OpenEnd>) -> bool {
+        choice.branches.iter().all(|branch| match (&branch.tail, branch.actions.last()) {
+            (Tail::Missing(_), Some(last)) => {
+                ends.push(OpenEnd::Behind(last.span));
+                true
+            }
+            (Tail::End(end), _) => {
+                ends.push(OpenEnd::End(*end));
+                true
+            }
+            (Tail::Name(name), _) => self.is_bound(&name.text) && !self.is_defined(&name.text),
+            (Tail::Group(inner, _) | Tail::Recursion { body: inner, .. }, _) => self.open_ends(inner, ends),
+            _ => false,
+        })
+    }
+
     /// Reports the `.` behind a tail, which is `first` if nothing stands before it in its sequence.
     fn nothing_follows(&mut self, tail: &Tail, first: bool) {
         let span = self.span();
@@ -425,6 +503,14 @@ impl Parser<'_> {
         };
         self.report(finding);
     }
+}
+
+/// Where a branch ends that can go on.
+enum OpenEnd {
+    /// Behind its last action.
+    Behind(Span),
+    /// In place of its `End`.
+    End(Span),
 }
 
 /// What stands before the steps in parentheses and behind them, where there is one branch, and that ends.

@@ -359,7 +359,10 @@ impl Parser<'_> {
             return Position { documentation, label: Some(name), optional, shape };
         }
         let shape = self.shape();
-        let optional = self.eat(Kind::Question).is_some();
+        let mut optional = self.eat(Kind::Question).is_some();
+        let written = format!("{}?", shorten(self.sources.slice(shape.span)));
+        let absent = (!optional).then(|| Edit::after(shape.span, "?"));
+        optional |= self.default("position", &written, absent);
         Position { documentation: Vec::new(), label: None, optional, shape }
     }
 
@@ -389,6 +392,29 @@ impl Parser<'_> {
             return true;
         }
         false
+    }
+
+    /// Whether the parenthesis that begins here holds all of the payload.
+    pub(super) fn holds_payload(&self) -> bool {
+        self.behind_brackets().is_some_and(|ahead| {
+            let behind = if self.kind_at(ahead) == Kind::Question { ahead + 1 } else { ahead };
+            self.kind_at(behind) == Kind::Close
+        })
+    }
+
+    /// How far ahead what stands behind the brackets that begin here is.
+    pub(super) fn behind_brackets(&self) -> Option<usize> {
+        let mut inner = 0usize;
+        for ahead in 0..FARTHEST_AHEAD {
+            match self.kind_at(ahead) {
+                Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close if inner > 1 => inner -= 1,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => return Some(ahead + 1),
+                Kind::EndOfFile => return None,
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Whether the brackets around this place close before the braces around them do.
@@ -438,7 +464,40 @@ impl Parser<'_> {
             self.findings.push(finding.suggest(format!("write `{}?: …`", shorten(&name.text)), edits));
             optional = true;
         }
+        let absent = (!optional).then(|| Edit::after(name.span, "?"));
+        optional |= self.default(what, &format!("{}?: …", shorten(&name.text)), absent);
         ShapeField { documentation, name, optional, shape }
+    }
+
+    /// Takes the `= value` that other languages write behind what may be absent, and reports it; nothing if none stands
+    /// here. `absent` is what is missing of what is written here for that.
+    fn default(&mut self, what: &str, written: &str, absent: Option<Edit>) -> bool {
+        if self.kind() != Kind::Equals {
+            return false;
+        }
+        let equals = self.bump();
+        let mut inner = 0usize;
+        while self.kind() != Kind::EndOfFile && !(self.kind() == Kind::Word && self.ends_record()) {
+            match self.kind() {
+                Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close | Kind::Comma if inner == 0 => break,
+                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => inner -= 1,
+                _ if inner == 0 && self.token().starts_line => break,
+                _ => {}
+            }
+            self.bump();
+        }
+        let all = equals.to(self.previous());
+        let message = format!("a {} has no default", if what == "key" { "field" } else { "position" });
+        let help = match absent {
+            Some(_) => format!("write `{written}` if it may be left out, and delete the default"),
+            None => "delete it".to_owned(),
+        };
+        let edits = absent.into_iter().chain([Edit::delete(all)]);
+        let finding = Diagnostic::error(MALFORMED_SHAPE, all, message);
+        self.findings
+            .push(finding.label("what is left out means what the peers agree on").suggest(help, edits));
+        true
     }
 
     /// Whether a shape begins here, in the line of what stands before it.

@@ -248,14 +248,21 @@ impl Parser<'_> {
     /// `( choice )` or `( choice , choice , … )`
     fn group(&mut self) -> Tail {
         let open = self.span();
+        // How a branch goes on may stand behind all of them, where it is a mistake of its own.
+        let goes_on = match self.behind_brackets().map(|ahead| self.kind_at(ahead)) {
+            Some(Kind::Dot) => true,
+            Some(Kind::Close | Kind::Internal | Kind::Ampersand) => self.goes_on,
+            _ => false,
+        };
         if !self.enter(open) {
             return Tail::Missing(open.to(self.previous()));
         }
         self.bump();
         self.parentheses += 1;
-        let lenient = std::mem::replace(&mut self.lenient, false);
+        let lenient = std::mem::replace(&mut self.lenient, goes_on);
+        let outer = std::mem::replace(&mut self.goes_on, goes_on);
         let parts = self.parts(open);
-        self.lenient = lenient;
+        (self.lenient, self.goes_on) = (lenient, outer);
         self.parentheses -= 1;
         self.depth -= 1;
         let span = open.to(self.previous());

@@ -8,7 +8,7 @@ use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, RoleEdge};
 use super::outcome::RACE;
 use super::product::{Pair, PairIndex, Walk};
-use super::remedy::{Remedy, SHOWN, accept, answers, author, exchange, stands_alone};
+use super::remedy::{Remedy, SHOWN, accept, answers, author, ending_exchange, exchange, stands_alone};
 use super::shared::Shared;
 use super::{roles, words};
 use crate::declarations::Message;
@@ -155,7 +155,7 @@ impl Race {
 
     /// The remedy that fits. What changes nothing for its sender can become a loop in the places that lack it; two
     /// that both lead back to where they started may be independent, and then belong in channels of their own, as does a
-    /// request whose reply leads back; else one of them has to wait for the other.
+    /// request whose reply leads back, which may be an exchange of a sub-session, too; else one of them has to wait for the other.
     fn remedy(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Remedy {
         let (one, other) = (&self.from_client, &self.from_server);
         if one.is_loop() && !other.is_loop() {
@@ -164,26 +164,35 @@ impl Race {
         if other.is_loop() && !one.is_loop() {
             return accept(walk, messages, one, other, &self.after_client);
         }
-        // A sub-session is one channel, and what answers a request belongs where the request is.
-        if !self.in_sub_session(walk) {
-            let (first, second) =
-                (self.round(walk, index, messages, one), self.round(walk, index, messages, other));
-            let independent = |round: &Vec<Event>| stands_alone(messages, round);
-            if let (Some(first), Some(second)) = (&first, &second)
-                && independent(first)
-                && independent(second)
-                && let Some(remedy) = self.channels(walk, messages, first, second)
-            {
+        let (first, second) =
+            (self.round(walk, index, messages, one), self.round(walk, index, messages, other));
+        let independent = |round: &Vec<Event>| stands_alone(messages, round);
+        // What belongs to one sub-session has no channel of its own outside of it.
+        let apart = !self.in_sub_session(walk);
+        if let (Some(first), Some(second)) = (&first, &second)
+            && apart
+            && independent(first)
+            && independent(second)
+            && let Some(remedy) = self.channels(walk, messages, first, second)
+        {
+            return remedy;
+        }
+        for round in [&first, &second] {
+            if let Some(remedy) = exchange(walk, messages, round.as_deref(), self.wait(walk, messages)) {
                 return remedy;
             }
-            for round in [&first, &second] {
-                if let Some(remedy) = exchange(walk, messages, round.as_deref(), self.wait(walk, messages)) {
+        }
+        if !apart {
+            let (client, server) = ((one.event(), &self.after_client), (other.event(), &self.after_server));
+            for (request, ends) in [(client, server), (server, client)] {
+                let wait = self.wait(walk, messages);
+                if let Some(remedy) = ending_exchange(walk, messages, request, ends, wait) {
                     return remedy;
                 }
             }
-            if first.as_ref().is_some_and(independent) && second.as_ref().is_some_and(independent) {
-                return Remedy::one(self.of_its_own(messages));
-            }
+        }
+        if apart && first.as_ref().is_some_and(independent) && second.as_ref().is_some_and(independent) {
+            return Remedy::one(self.of_its_own(messages));
         }
         Remedy::one(self.wait(walk, messages))
     }

@@ -84,18 +84,74 @@ pub(super) fn exchange(
     Some(Remedy { changes, otherwise: Some(otherwise), ..Remedy::one(text) })
 }
 
+/// A request that ends a sub-session, which the other message ends, too, may be an exchange of the sub-session: then that
+/// message alone ends it, also as what the request leads to. `behind` is where each of the two leads.
+pub(super) fn ending_exchange(
+    walk: &Walk<'_, '_>,
+    messages: &[Message],
+    (request, behind): (Event, &(Locations, Locations)),
+    (other, behind_other): (Event, &(Locations, Locations)),
+    otherwise: String,
+) -> Option<Remedy> {
+    let author = author(walk);
+    let machine = walk.machine(author);
+    let of_author = |behind: &(Locations, Locations)| match author {
+        Side::Client => behind.0.clone(),
+        Side::Server => behind.1.clone(),
+    };
+    let is_over = |locations: &Locations| {
+        let mut states = locations.iter().filter_map(|&location| machine.state(location));
+        states.all(|state| state.kind == StateKind::End)
+    };
+    let is_request = words::kind(messages, request.message) == Some(Kind::Request);
+    if !is_request || !is_over(&of_author(behind_other)) || answers(messages, other).is_some() {
+        return None;
+    }
+    let waiting = of_author(behind);
+    let reply = words::written(machine, &waiting).into_iter().find(|step| {
+        answers(messages, step.arrow.event) == Some(request.message) && is_over(&machine.step(&waiting, step))
+    })?;
+    let reply = reply.arrow.event;
+    let (branch, answer) = (words::action(messages, request, author), words::action(messages, reply, author));
+    let own = words::replicated(messages, request, author);
+    let name = |event: Event| words::name(messages, event.message);
+    let derived = walk.client.automaton().derived || walk.server.automaton().derived;
+    let text = format!(
+        "make `{}` an exchange of its own, and let only `{}` end the sub-session, also as its consequence: `{own}` in place of \
+         `{branch} . {answer} . End`{}",
+        name(request),
+        name(other),
+        if derived { "" } else { ", in both roles" },
+    );
+    let ends = |state: StateIndex| machine.state(state).is_some_and(|state| state.kind == StateKind::End);
+    let places =
+        if derived { written_with(machine, request, reply, |_, home| ends(home)) } else { BTreeSet::new() };
+    let changes = places.into_iter().map(|span| Change::ReplaceRest(span, own.clone())).collect();
+    Some(Remedy { changes, otherwise: Some(otherwise), ..Remedy::one(text) })
+}
+
 /// Where a role writes a request whose reply leads back at once: one message is not an exchange of its own in one
 /// state, and a step in the next.
 fn exchanges(machine: &Machine<'_>, request: Event, reply: Event) -> BTreeSet<Span> {
+    written_with(machine, request, reply, |state, home| home == state)
+}
+
+/// Where a role writes a request and, directly behind it, a reply that leads where it should.
+fn written_with(
+    machine: &Machine<'_>,
+    request: Event,
+    reply: Event,
+    should: impl Fn(StateIndex, StateIndex) -> bool,
+) -> BTreeSet<Span> {
     let states =
         (0..machine.automaton().states.len()).filter_map(|state| u32::try_from(state).ok()).map(StateIndex);
-    let leads_back = |&state: &StateIndex| {
+    let fits = |&state: &StateIndex| {
         let asked = machine.arrow(state, request)?;
         let Action::Step(waiting) = asked.action else { return None };
         let Action::Step(home) = machine.arrow(waiting, reply)?.action else { return None };
-        (home == state && asked.origin == Origin::Written).then_some(asked.span)
+        (should(state, home) && asked.origin == Origin::Written).then_some(asked.span)
     };
-    states.filter_map(|state| leads_back(&state)).collect()
+    states.filter_map(|state| fits(&state)).collect()
 }
 
 /// `late` changes nothing where it is sent, so it may as well be accepted behind `step`.

@@ -2,15 +2,16 @@
 
 use std::fmt;
 
-use mcp_protocol_machine::protocol::{Literal, MessageIndex, Position, Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{MessageIndex, Position, Protocol, Record, Shape};
 use serde_json::{Value, json};
 
+use super::fits::fits;
 use super::payload::{Keys, Payloads, followed, small_value};
 
 /// What is wrong with params.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Flaw {
-    /// A field or a position does not have its shape.
+    /// A field, an element or a position does not have its shape.
     Wrong,
     /// The last position that must be there is missing.
     Missing,
@@ -41,26 +42,58 @@ impl fmt::Display for Misshapen {
     }
 }
 
-/// The params of a message with a flaw; nothing if its shape has no part that could have it.
+/// The params of a message with a flaw; nothing if no part of its shape could have it. Where the shape is a union, the
+/// flaw is one of the first alternative that allows it: what is wrong for one may be right for another.
 pub(crate) fn misshapen(
     payloads: &Payloads,
     (message, keys): (MessageIndex, &Keys),
     flaw: Flaw,
 ) -> Option<Misshapen> {
     let protocol = payloads.protocol();
-    let table = protocol.message(message)?;
-    let shape = followed(protocol, &protocol.shape(table.shape?)?.shape)?;
-    let params = || payloads.params(message, keys);
-    let (place, params) = match shape {
-        Shape::Record(record) if flaw == Flaw::Wrong => wrong_field(protocol, record, params()?)?,
-        Shape::Tuple(positions) => {
-            let Value::Array(elements) = params()? else { return None };
-            let (place, elements) = of_tuple(protocol, positions, elements, flaw)?;
-            (name(positions, place), Value::Array(elements))
+    let whole = &protocol.shape(protocol.message(message)?.shape?)?.shape;
+    let params = payloads.params(message, keys);
+    let shapes = alternatives(protocol, whole);
+    shapes.iter().find_map(|shape| {
+        // Those of the file of samples are taken as they are.
+        let sent = params.clone().filter(|params| shapes.len() == 1 || fits(protocol, shape, params));
+        let (place, params) =
+            with_flaw(protocol, shape, sent.or_else(|| small_value(protocol, shape))?, flaw)?;
+        (!fits(protocol, whole, &params)).then_some(Misshapen { flaw, place, params })
+    })
+}
+
+/// The shapes that are not unions and stand for a shape together, in the order in which they are written.
+fn alternatives<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Vec<&'p Shape> {
+    let (mut found, mut entered) = (Vec::new(), Vec::new());
+    let mut waiting = vec![shape];
+    while let Some(shape) = waiting.pop() {
+        match followed(protocol, shape) {
+            // A union may contain itself.
+            Some(Shape::Union(among)) if !entered.contains(&among) => {
+                entered.push(among);
+                waiting.extend(among.iter().rev());
+            }
+            Some(Shape::Union(_)) | None => {}
+            Some(shape) => found.push(shape),
         }
-        _ => return None,
-    };
-    Some(Misshapen { flaw, place, params })
+    }
+    found
+}
+
+/// Params of a shape with a flaw, and the name of the field or the position that has it.
+fn with_flaw(protocol: &Protocol, shape: &Shape, params: Value, flaw: Flaw) -> Option<(String, Value)> {
+    match shape {
+        Shape::Record(record) if flaw == Flaw::Wrong => wrong_field(protocol, record, params),
+        Shape::List(of) if flaw == Flaw::Wrong => {
+            Some((0.to_string(), Value::Array(vec![wrong(protocol, of)?])))
+        }
+        Shape::Tuple(positions) => {
+            let Value::Array(elements) = params else { return None };
+            let (place, elements) = of_tuple(protocol, positions, elements, flaw)?;
+            Some((name(positions, place), Value::Array(elements)))
+        }
+        _ => None,
+    }
 }
 
 /// A record with a wrong value in a field that must be there.
@@ -110,16 +143,10 @@ fn name(positions: &[Position], place: usize) -> String {
     label.map_or_else(|| place.to_string(), str::to_owned)
 }
 
-/// A value that does not have a shape, where that is easy to see.
+/// A value that does not have a shape; nothing where each of a few has it.
 fn wrong(protocol: &Protocol, shape: &Shape) -> Option<Value> {
-    match followed(protocol, shape)? {
-        Shape::Text | Shape::Literal(Literal::Text(_)) => Some(json!(5)),
-        Shape::Null | Shape::Bool | Shape::Int | Shape::Uint | Shape::Number | Shape::Literal(_) => {
-            Some(json!("not a number"))
-        }
-        Shape::Object | Shape::List(_) | Shape::Tuple(_) | Shape::Map(_) | Shape::Record(_) => Some(json!(5)),
-        Shape::Any | Shape::Union(_) | Shape::Named(_) => None,
-    }
+    let few = [json!(5), json!("not a number"), json!(true), json!([]), json!({}), Value::Null];
+    few.into_iter().find(|value| !fits(protocol, shape, value))
 }
 
 #[cfg(test)]
@@ -134,9 +161,13 @@ mod tests {
         request Ids \"ids\" ([]) -> IdsAre (string)\n\
         request Maybe \"maybe\" ([int?]) -> MaybeIs (string)\n\
         request All \"all\" ([any, any]) -> AllOf (string)\n\
+        type Filter = { address: string }\n\
+        request Watch \"watch\" ([\"heads\",] | [\"logs\", Filter]) -> Watched (string)\n\
+        request Rise \"rise\" ([int | string] | Filter) -> Risen (string)\n\
         client Wallet\nserver Node = dual Wallet\n\
         Wallet = (*( !Read . ?Held . End ), *( !Ids . ?IdsAre . End ),\n\
-                  *( !Maybe . ?MaybeIs . End ), *( !All . ?AllOf . End ))\n";
+                  *( !Maybe . ?MaybeIs . End ), *( !All . ?AllOf . End ),\n\
+                  *( !Watch . ?Watched . End ), *( !Rise . ?Risen . End ))\n";
 
     /// All that can be wrong with the params of a message, as it is called and as it is sent.
     fn flaws(name: &str) -> Vec<(String, String)> {
@@ -180,5 +211,16 @@ mod tests {
         assert_eq!(flaws("Maybe"), expected(&of_maybe));
         let of_all = [("without `1`", "[null]"), ("with `2`, one position too many", "[null,null,5]")];
         assert_eq!(flaws("All"), expected(&of_all));
+    }
+
+    #[test]
+    fn in_a_union_a_flaw_is_none_of_another_alternative() {
+        let of_watch = [
+            ("with a wrong `0`", "[5]"),
+            ("without `0`", "[]"),
+            ("with `1`, one position too many", "[\"heads\",5]"),
+        ];
+        assert_eq!(flaws("Watch"), expected(&of_watch));
+        assert_eq!(flaws("Rise"), expected(&[("with a wrong `0`", "[true]")]));
     }
 }

@@ -14,6 +14,7 @@
 
 pub(crate) mod campaign;
 pub(crate) mod connection;
+mod fits;
 mod head;
 mod listening;
 mod misshapen;

@@ -1,4 +1,4 @@
-//! Servers of the counter in `examples/counter`, each with its way of treating what the protocol forbids.
+//! Servers of the counter in `examples/counter`, and of a chain whose params have positions, each with its way of treating what the protocol forbids.
 
 use std::io::{BufRead, stdin};
 use std::path::Path;
@@ -9,6 +9,10 @@ use mcp_runtime::observer::{Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::Side;
 use serde_json::{Value, json};
 
+const COUNTER: &str = "../examples/counter/counter.session";
+/// Requests with their params by position.
+pub(crate) const CHAIN: &str = "tests/probe/chain.session";
+
 /// One session.
 pub(crate) struct Session {
     manner: &'static str,
@@ -17,8 +21,13 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(manner: &str) -> Session {
+        Session::of(COUNTER, manner)
+    }
+
+    /// One of the protocol in a file, which is named from this package.
+    fn of(file: &str, manner: &str) -> Session {
         let manner = ["correct", "lenient", "silent", "dies", "hangs"].into_iter().find(|one| *one == manner);
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/counter/counter.session");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let mut read = |path: &Path| source::bytes_of(std::fs::File::open(path)?);
         let compilation = compile_with(&file, &mut read, Settings::default()).unwrap();
         let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
@@ -77,7 +86,10 @@ pub(crate) fn serve(manner: &str) {
         while std::io::Write::write_all(&mut output, b"y\n").is_ok() {}
         return;
     }
-    let mut session = Session::new(manner);
+    let mut session = match manner.strip_suffix(" chain") {
+        Some(manner) => Session::of(CHAIN, manner),
+        None => Session::new(manner),
+    };
     let mut input = stdin().lock();
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line).unwrap() > 0 {

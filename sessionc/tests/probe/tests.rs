@@ -6,7 +6,9 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 
-const TESTS: [(&str, fn()); 14] = [
+use super::server::CHAIN;
+
+const TESTS: [(&str, fn()); 15] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
@@ -15,6 +17,7 @@ const TESTS: [(&str, fn()); 14] = [
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
     ("states_and_offences_can_be_chosen", states_and_offences_can_be_chosen),
+    ("params_by_position_are_wrong_in_their_positions", params_by_position_are_wrong_in_their_positions),
     ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
     ("a_list_needs_no_server", a_list_needs_no_server),
     ("what_cannot_be_probed_is_said", what_cannot_be_probed_is_said),
@@ -74,6 +77,37 @@ fn probe(manner: &str, more: &[&str]) -> Run {
     arguments.extend_from_slice(more);
     arguments.extend_from_slice(&["--", server, "serve", manner]);
     sessionc(&arguments)
+}
+
+/// The offences against the shapes of the chain, and what its server did.
+fn wrong_positions(manner: &str) -> (i32, Vec<(String, String)>) {
+    let server = std::env::current_exe().unwrap();
+    let file = format!("sessionc/{CHAIN}");
+    let arguments = ["probe", &file, "--wait", "0", "--only", "shape", "--format", "json", "--"];
+    let run = sessionc(&[&arguments[..], &[server.to_str().unwrap(), "serve", manner]].concat());
+    let text = |trial: &Value, member: &str| trial[member].as_str().unwrap().to_owned();
+    let trials = run.trials();
+    (run.code, trials.iter().map(|trial| (text(trial, "offence"), text(trial, "reaction"))).collect())
+}
+
+fn params_by_position_are_wrong_in_their_positions() {
+    let (code, trials) = wrong_positions("correct chain");
+    assert_eq!(code, 0, "{trials:?}");
+    let offences = [
+        "get_balance with a wrong `account`",
+        "get_balance without `account`",
+        "get_balance with `2`, one position too many",
+        "watch with a wrong `0`",
+        "watch without `0`",
+        "watch with `1`, one position too many",
+        "sum with a wrong `0`",
+    ];
+    assert_eq!(trials.iter().map(|(offence, _)| &**offence).collect::<Vec<_>>(), offences);
+    assert!(trials.iter().all(|(_, reaction)| reaction == "error -32602"), "{trials:?}");
+
+    let (code, trials) = wrong_positions("lenient chain");
+    assert_eq!(code, 1, "{trials:?}");
+    assert!(trials.iter().all(|(_, reaction)| reaction == "result"), "{trials:?}");
 }
 
 fn a_correct_server_has_no_faults() {

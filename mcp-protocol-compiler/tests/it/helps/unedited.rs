@@ -41,7 +41,6 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `Hello.protocolVersion`", "the field is missing"),
     ("its fields are `", "none of them is near"),
     ("its positions are `", "none of them is near"),
-    ("it has no positions", "there is nothing to choose from"),
     ("give one of the two positions another label", "what the position is called is the author's to say"),
     ("it is one of \"", "none of them is near"),
     (

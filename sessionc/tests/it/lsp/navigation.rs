@@ -204,6 +204,26 @@ async fn a_hover_shows_the_method_of_a_handler() {
     editor.end().await;
 }
 
+/// A shape in a position, with a label or without; a label itself is not a name.
+#[tokio::test]
+async fn a_hover_shows_the_shape_of_a_position() {
+    let editor = Editor::with("positions", &[], markdown()).await;
+    let more = "type Asked = [string, Amount, [Amount, int]?]\ntype Told = [much: Amount]\n\
+                notification News \"news\" ([Amount, { much: Told }])\nTeller = (Ready, *( ?News . End ))";
+    let text = COUNTER.replace("Teller = Ready", more);
+    let document = editor.open("a.session", &text).await;
+    let amount = "```session\ntype Amount = { amount: uint }\n```";
+    for place in ["Amount, [", "Amount, int", "Amount]\n", "Amount, {"] {
+        let (shape, _) = hovered_in(&editor, &document, &text, text.find(place).unwrap()).await.unwrap();
+        assert_eq!(shape, amount, "{place}");
+    }
+    let (told, _) = hovered_in(&editor, &document, &text, text.find("Told }").unwrap()).await.unwrap();
+    assert_eq!(told, "```session\ntype Told = [much: Amount]\n```");
+    assert_eq!(hovered_in(&editor, &document, &text, text.find("much: Amount").unwrap()).await, None);
+    drop(document);
+    editor.end().await;
+}
+
 #[tokio::test]
 async fn an_editor_without_markdown_gets_plain_text() {
     let editor = Editor::new("plain", &[]).await;
