@@ -12,7 +12,7 @@ pub(crate) fn server() -> Result<Server<Desk>, SealError> {
     let changes = Changes::new();
     let seal = Seal::new(key()?);
     let state = Mutex::new(State { tools: TOOLS.to_vec(), note: "buy milk".to_owned() });
-    Ok(Server::new(Desk { seal, state, changes: changes.clone() }).changes(changes))
+    Ok(Server::new(Desk { seal, state, changes: changes.clone() }).with_changes(changes))
 }
 
 /// Processes that share the work share the key, so that each goes on where another one has asked: `DESK_KEY` has 32 bytes as

@@ -20,6 +20,7 @@ use super::problem::Problem;
 use super::prompt::{self, Prompt};
 use super::resource::{self, Resource};
 use super::tool::{self, Tool};
+use super::tools::{self, Tools};
 
 /// A server with the state `S`: tools, resources and prompts, for clients of every revision. What it announces follows from
 /// what it has.
@@ -50,6 +51,7 @@ use super::tool::{self, Tool};
 pub struct Server<S> {
     parts: Parts<S>,
     options: Options,
+    revisions: Option<Vec<String>>,
     problems: Vec<Problem>,
 }
 
@@ -65,11 +67,12 @@ impl<S: Send + Sync + 'static> Server<S> {
             state: Arc::new(state),
             changes: Changes::new(),
             tools: Vec::new(),
+            other_tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
             page_size: PAGE_SIZE,
         };
-        Server { parts, options: Options::new(), problems: Vec::new() }
+        Server { parts, options: Options::new(), revisions: None, problems: Vec::new() }
     }
 
     /// Says how to use the server, as text that a client may show to its model.
@@ -88,6 +91,20 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// The settings of each session.
     pub fn options(mut self, options: Options) -> Server<S> {
         self.options = options;
+        self
+    }
+
+    /// Speaks these revisions, in place of all. A client that asks for another one with a handshake is offered the latest of
+    /// these. Without `2026-07-28` the server is one with sessions only, and with `2026-07-28` alone one without. A name that
+    /// is not a revision is a [`Problem`].
+    ///
+    /// ```
+    /// # use mcp_kit::Server;
+    /// let server = Server::new("notes", "1.0.0", ()).revisions(["2025-11-25", "2026-07-28"]);
+    /// # drop(server);
+    /// ```
+    pub fn revisions<V: Into<String>>(mut self, revisions: impl IntoIterator<Item = V>) -> Server<S> {
+        self.revisions = Some(revisions.into_iter().map(Into::into).collect());
         self
     }
 
@@ -158,6 +175,13 @@ impl<S: Send + Sync + 'static> Server<S> {
             Ok(entry) => self.parts.tools.push(entry),
             Err(problem) => self.problems.push(problem),
         }
+        self
+    }
+
+    /// Adds tools that are known only while the program runs. One of them that has the name of another tool of the server is
+    /// left out.
+    pub fn tools<T: Tools<S>>(mut self) -> Server<S> {
+        self.parts.other_tools.push(tools::Entry::of::<T>());
         self
     }
 
@@ -238,7 +262,12 @@ impl<S: Send + Sync + 'static> Server<S> {
             return Err(problem);
         }
         let changes = self.parts.changes.clone();
-        Ok(eras::Server::new(self.parts).changes(changes).options(self.options).principal(principal))
+        let server = eras::Server::new(self.parts);
+        let server = server.with_changes(changes).options(self.options).principal(principal);
+        match self.revisions {
+            Some(revisions) => server.revisions(revisions).map_err(Problem::Revisions),
+            None => Ok(server),
+        }
     }
 
     /// Serves clients over HTTP, and sees to it that headers repeat those arguments of tools whose schemas say so. Put it into an axum router, `Router::new().route("/mcp", server.method_router())`.
@@ -253,6 +282,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         if options.param_headers.is_none() {
             let headers = self.parts.param_headers()?;
             options = options.param_headers(move |tool| headers.get(tool).cloned());
+        }
+        if let Some(revisions) = &self.revisions {
+            options.versions.retain(|version| revisions.contains(version));
         }
         let server = Arc::new(self.finish()?);
         Ok(mcp_runtime::transport::http::HttpServer::new(options, move |transport| {

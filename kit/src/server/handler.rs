@@ -1,5 +1,6 @@
 //! Answers the requests of clients with what a server has.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use mcp_protocols::eras::types::{
@@ -19,7 +20,7 @@ use super::log::logged;
 use super::not_found::{ResourceNotFound, resource_refusal};
 use super::page::page;
 use super::typed::Typed;
-use super::{prompt, resource, tool};
+use super::{prompt, resource, tool, tools};
 
 /// What a server has.
 pub(super) struct Parts<S> {
@@ -28,6 +29,8 @@ pub(super) struct Parts<S> {
     pub(super) state: Arc<S>,
     pub(super) changes: Changes,
     pub(super) tools: Vec<tool::Entry<S>>,
+    /// Those that are known only while the program runs.
+    pub(super) other_tools: Vec<tools::Entry<S>>,
     pub(super) prompts: Vec<prompt::Entry<S>>,
     pub(super) resources: Vec<resource::Entry<S>>,
     pub(super) page_size: usize,
@@ -73,6 +76,21 @@ impl<S> Parts<S> {
 }
 
 impl<S: Send + Sync + 'static> Parts<S> {
+    /// Calls a tool.
+    async fn called(&self, asker: Asker, params: CallToolParams) -> Result<CallToolResult, RpcError> {
+        let state = || Arc::clone(&self.state);
+        if let Some(entry) = self.find_tool(&params.name) {
+            return entry.call(state(), asker, self.changes.clone(), params).await;
+        }
+        for entry in &self.other_tools {
+            let called = entry.call(state(), asker.clone(), self.changes.clone(), &params).await?;
+            if let Some(result) = called {
+                return Ok(result);
+            }
+        }
+        Err(RpcError::invalid_params(format!("there is no tool `{}`", params.name)))
+    }
+
     fn find_resource(&self, uri: &str) -> Option<&resource::Entry<S>> {
         // One URI alone goes ahead of a template.
         let fixed = self.resources.iter().find(|entry| entry.uri == uri);
@@ -83,7 +101,7 @@ impl<S: Send + Sync + 'static> Parts<S> {
 impl<S: Send + Sync + 'static> Handler for Parts<S> {
     fn offer(&self) -> Offer {
         let mut can = ServerCapabilities::new().logging(Object::new());
-        if !self.tools.is_empty() {
+        if !self.tools.is_empty() || !self.other_tools.is_empty() {
             can = can.tools(ToolsCapability::new().list_changed(true));
         }
         if !self.prompts.is_empty() {
@@ -102,9 +120,19 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         }
     }
 
-    async fn list_tools(&self, _: Context, params: PaginatedParams) -> Result<ListToolsResult, RpcError> {
+    async fn list_tools(
+        &self,
+        context: Context,
+        params: PaginatedParams,
+    ) -> Result<ListToolsResult, RpcError> {
         let client = &params.meta.client_capabilities;
         let tools = self.tools.iter().filter(|entry| entry.is_for(client)).map(|entry| entry.tool.clone());
+        let mut tools: Vec<_> = tools.collect();
+        let mut names: HashSet<_> = self.tools.iter().map(|entry| entry.tool.name.clone()).collect();
+        for entry in &self.other_tools {
+            let listed = entry.list(Arc::clone(&self.state), context.clone()).await?;
+            tools.extend(listed.into_iter().filter(|tool| names.insert(tool.name.clone())));
+        }
         let (tools, next) = page(tools, params.cursor.as_deref(), self.page_size)?;
         // What a client sees depends on what it can do.
         let mut result = ListToolsResult::new(tools, 0, CacheScope::Private);
@@ -117,10 +145,7 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         asker: Asker,
         params: CallToolParams,
     ) -> Result<Round<CallToolResult>, RpcError> {
-        let unknown = || RpcError::invalid_params(format!("there is no tool `{}`", params.name));
-        let entry = self.find_tool(&params.name).ok_or_else(unknown)?;
-        let called = entry.call(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params);
-        logged(asker, called).await.map(Into::into)
+        logged(asker.clone(), self.called(asker, params)).await.map(Into::into)
     }
 
     async fn list_resources(

@@ -1,6 +1,7 @@
 //! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
 //!
-//! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type. `needs.rs`
+//! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type; so has
+//! `tools.rs`, for tools that are known only while the program runs. `needs.rs`
 //! and `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
 //! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions. A program that is a client
 //! itself uses `connection/`.
@@ -21,6 +22,7 @@ mod prompt;
 mod resource;
 mod template;
 mod tool;
+mod tools;
 mod typed;
 
 pub use builder::Server;
@@ -36,4 +38,5 @@ pub use progress::Progress;
 pub use prompt::{Prompt, said};
 pub use resource::{Resource, blob_at, text_at};
 pub use tool::Tool;
+pub use tools::Tools;
 pub use typed::Typed;

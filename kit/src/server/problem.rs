@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mcp_protocols::eras::UnknownRevision;
+
 /// What is wrong with a server: it is found before it serves.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -30,6 +32,8 @@ pub enum Problem {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// What [`Server::revisions`](super::Server::revisions) names is not a revision of MCP, or it names none.
+    Revisions(UnknownRevision),
 }
 
 /// Writes the sentence: Rust prints an error that `main` returns in this form.
@@ -52,6 +56,7 @@ impl fmt::Display for Problem {
             Problem::NoTemplate { uri, reason } => {
                 write!(formatter, "`{uri}` is not a URI template: {reason}")
             }
+            Problem::Revisions(unknown) => unknown.fmt(formatter),
         }
     }
 }

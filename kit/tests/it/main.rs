@@ -4,6 +4,8 @@
 //! code one wants to hear of is known to a whole process.
 
 mod connection;
+mod gateway;
 mod handlers;
 mod prelude;
+mod revisions;
 mod server;

@@ -9,7 +9,8 @@
 //! - a [`Connector`] finds out which era a server speaks, and makes a [`Client`] of it.
 //!
 //! `older.rs` and `newer.rs` convert payloads. `handler.rs` is what a program writes, with `context.rs` and `changes.rs`;
-//! `requests.rs` and `session.rs` serve it in the two eras, with what `served.rs` holds, and `server.rs` chooses. The client is in `client/`.
+//! `requests.rs` and `session.rs` serve it in the two eras, with what `served.rs` holds, and `server.rs` chooses, among the revisions of
+//! `spoken.rs`. The client is in `client/`.
 
 mod changes;
 mod client;
@@ -22,6 +23,7 @@ mod requests;
 mod served;
 mod server;
 mod session;
+mod spoken;
 
 pub use changes::{Change, Changes};
 pub use client::{Call, Client, ConnectError, Connector, Listening, MayAsk, Request};
@@ -29,6 +31,7 @@ pub use context::{Asker, Context};
 pub use era::Era;
 pub use handler::{Handler, Offer};
 pub use server::Server;
+pub use spoken::UnknownRevision;
 
 /// The payloads, in the form of the latest revision.
 pub mod types {

@@ -7,7 +7,6 @@ use mcp_runtime::RpcError;
 
 use super::changes::{Change, offered};
 use super::context::{Ask, Asker, Context};
-use super::era::VERSION;
 use super::handler::Handler;
 use super::served::Served;
 use crate::mcp_2026_07_28::server::{
@@ -21,7 +20,6 @@ use crate::mcp_2026_07_28::types::{
     SubscriptionsListenParams,
 };
 use crate::mcp_2026_07_28::{McpError, Subscribing};
-use crate::revisions::VERSIONS;
 use crate::rounds::{self, Answers, AskError, Retry, Round};
 
 /// Answers the requests of one client.
@@ -56,11 +54,6 @@ macro_rules! last_round {
     };
 }
 
-/// The revisions that the server speaks, the latest first.
-fn supported() -> impl Iterator<Item = &'static str> {
-    [VERSION].into_iter().chain(VERSIONS.into_iter().rev())
-}
-
 /// The context of a request that the server answers in its revision.
 fn begin(context: server::Context, meta: &RequestMeta) -> Context {
     Context::of_request(context, meta.clone())
@@ -69,9 +62,10 @@ fn begin(context: server::Context, meta: &RequestMeta) -> Context {
 impl<H: Handler> server::Handler for Requests<H> {
     async fn discover(&self, _: server::Context, _: RequestParams) -> Result<DiscoverResult, RpcError> {
         let offer = self.0.handler.offer();
+        let supported = self.0.spoken.latest_first();
         let meta = ResultMeta::new().server_info(offer.server_info);
         // What a server offers may change while it runs, so the result is not kept.
-        let result = DiscoverResult::new(supported(), offer.capabilities, 0, CacheScope::Private).meta(meta);
+        let result = DiscoverResult::new(supported, offer.capabilities, 0, CacheScope::Private).meta(meta);
         Ok(DiscoverResult { instructions: offer.instructions, ..complete!(result) })
     }
 

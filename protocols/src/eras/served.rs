@@ -7,6 +7,7 @@ use mcp_runtime::Options;
 use super::changes::Changes;
 use super::context::Context;
 use super::handler::Handler;
+use super::spoken::Spoken;
 use crate::mcp_2026_07_28::server;
 use crate::mcp_2026_07_28::types::RequestMeta;
 use crate::rounds::Rounds;
@@ -21,6 +22,7 @@ pub(super) struct Served<H> {
     pub(super) options: Options,
     pub(super) rounds: Rounds,
     pub(super) principal: Option<Principal>,
+    pub(super) spoken: Spoken,
 }
 
 impl<H: Handler> Served<H> {
@@ -31,6 +33,7 @@ impl<H: Handler> Served<H> {
             options: Options::new(),
             rounds: Rounds::new(),
             principal: None,
+            spoken: Spoken::all(),
         }
     }
 
@@ -53,6 +56,7 @@ impl<H> Clone for Served<H> {
             options: self.options.clone(),
             rounds: self.rounds.clone(),
             principal: self.principal.clone(),
+            spoken: self.spoken.clone(),
         }
     }
 }

@@ -12,8 +12,8 @@ use super::handler::Handler;
 use super::requests::Requests;
 use super::served::Served;
 use super::session;
+use super::spoken::{Spoken, UnknownRevision};
 use crate::mcp_2026_07_28::{McpError, McpServer};
-use crate::revisions::REVISIONS;
 use crate::rounds::Rounds;
 
 /// Serves a [`Handler`] to clients of every revision. A clone is the same server.
@@ -63,13 +63,41 @@ impl<H: Handler> Server<H> {
         Server(Served::new(handler))
     }
 
-    /// What the server tells its clients of changes with: the handler has it, too.
+    /// Notifies clients of changes with these: the handler has them, too.
     #[must_use]
-    pub fn changes(self, changes: Changes) -> Server<H> {
+    pub fn with_changes(self, changes: Changes) -> Server<H> {
         Server(Served { changes, ..self.0 })
     }
 
-    /// The settings of each session. The revisions are those of this crate.
+    /// What notifies clients of changes.
+    pub fn changes(&self) -> Changes {
+        self.0.changes.clone()
+    }
+
+    /// Speaks these revisions, in place of all. A client that asks for another one with a handshake is offered the latest of
+    /// these. Without `2026-07-28` the server is one with sessions only, and with `2026-07-28` alone one without. Over HTTP,
+    /// leave the others out of `ServerOptions::versions`, too.
+    ///
+    /// ```
+    /// # use mcp_protocols::eras::{Handler, Server, UnknownRevision};
+    /// # fn example(handler: impl Handler) -> Result<(), UnknownRevision> {
+    /// let server = Server::new(handler).revisions(["2025-11-25", "2026-07-28"])?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If one of them is not a revision of MCP, or there is none.
+    pub fn revisions<V: Into<String>>(
+        self,
+        revisions: impl IntoIterator<Item = V>,
+    ) -> Result<Server<H>, UnknownRevision> {
+        let names: Vec<String> = revisions.into_iter().map(Into::into).collect();
+        Ok(Server(Served { spoken: Spoken::of(&names)?, ..self.0 }))
+    }
+
+    /// The settings of each session. The revisions are those of this crate, or of [`revisions`](Self::revisions).
     #[must_use]
     pub fn options(self, options: Options) -> Server<H> {
         Server(Served { options, ..self.0 })
@@ -102,10 +130,17 @@ impl<H: Handler> Server<H> {
     /// # Errors
     /// If a session breaks off. A client may leave at any time, which is not an error.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), McpError> {
+        let spoken = &self.0.spoken;
+        if !spoken.has_requests() {
+            return session::serve(transport, self.0.clone()).await;
+        }
         if transport.is_for_one_request() {
             // How the client has left, the transport knows.
             let _ = self.serve_requests(transport).await;
             return Ok(());
+        }
+        if spoken.sessions().is_empty() {
+            return self.serve_requests(transport).await;
         }
         if !transport.is_ordered() {
             return session::serve(transport, self.0.clone()).await;
@@ -122,7 +157,8 @@ impl<H: Handler> Server<H> {
 
     async fn serve_requests(&self, transport: impl Transport) -> Result<(), McpError> {
         // The revisions with a handshake are named to a client that asks for one without.
-        let server = McpServer::with_options(transport, self.0.options.clone().revisions(REVISIONS));
+        let server =
+            McpServer::with_options(transport, self.0.options.clone().revisions(self.0.spoken.tables()));
         server.incoming().serve(Requests(self.0.clone())).await;
         match server.close().await {
             Err(McpError::Disconnected { reason }) if reason.peer_left() => Ok(()),

@@ -24,7 +24,6 @@ use crate::mcp_2025_11_25::types::{
 };
 use crate::mcp_2025_11_25::{Active, McpError, McpServer, Subscribing};
 use crate::mcp_2026_07_28::types as newer;
-use crate::revisions::{REVISIONS, VERSIONS};
 use crate::rounds::{Answers, AskError, Retry, Round, unless_cancelled};
 use crate::together::try_all;
 
@@ -33,7 +32,11 @@ const MOST_ROUNDS: usize = 16;
 
 /// Serves one session to its end.
 pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<H>) -> Result<(), McpError> {
-    let session = McpServer::with_options(transport, served.options.clone().revisions(REVISIONS));
+    let spoken = &served.spoken;
+    let options = served.options.clone().revisions(spoken.tables());
+    // Also where the revision that the tables of this program are of is not spoken.
+    let options = options.accept_versions(spoken.sessions().iter().copied());
+    let session = McpServer::with_options(transport, options);
     let handler = Session {
         served: served.clone(),
         client: Arc::default(),
@@ -49,7 +52,7 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
     };
     let steps = async {
         let (params, session) = session.recv_initialize().await?;
-        let version = negotiate_version(&VERSIONS, &params.protocol_version);
+        let version = negotiate_version(served.spoken.sessions(), &params.protocol_version);
         let offer = served.handler.offer();
         let wanted = newer::SubscriptionFilter::new()
             .tools_list_changed(true)

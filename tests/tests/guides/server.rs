@@ -1,6 +1,7 @@
 //! The examples of `docs/server.md`, which run here.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_kit::ClientLog;
 use mcp_kit::prelude::*;
@@ -161,6 +162,74 @@ fn a_client_may_read_what_a_program_logs() {
     tracing_subscriber::registry().with(ClientLog::new()).init();
 }
 
+/// The servers behind, by the prefix of their tools.
+struct Behind(Vec<(&'static str, Arc<Connection>)>);
+
+impl Tools<Behind> for Behind {
+    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Tool>, Failure> {
+        let mut all = Vec::new();
+        for (prefix, server) in &behind.0 {
+            for mut tool in server.tools().await? {
+                tool.name.insert_str(0, prefix);
+                all.push(tool);
+            }
+        }
+        Ok(all)
+    }
+
+    async fn call(
+        behind: &Behind,
+        name: &str,
+        arguments: Object,
+        client: Client,
+    ) -> Result<Option<CallToolResult>, Failure> {
+        for (prefix, server) in &behind.0 {
+            if let Some(tool) = name.strip_prefix(prefix) {
+                return Ok(Some(server.pass_on(tool, arguments, &client).await?));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_has_the_tools_of_the_servers_behind_it() {
+    let (near, far) = duplex();
+    let behind = server();
+    let changed = behind.changes();
+    tokio::spawn(behind.serve(far));
+    let notes = Arc::new(ConnectOptions::new("gateway", "1.0.0").connect(near).await.unwrap());
+    let gateway =
+        Server::new("gateway", "1.0.0", Behind(vec![("notes_", Arc::clone(&notes))])).tools::<Behind>();
+    let changes = gateway.changes();
+    tokio::spawn(async move {
+        let mut tools = notes.live_tools().await?;
+        while tools.changed().await?.is_some() {
+            changes.tools();
+        }
+        Ok::<_, mcp_kit::Error>(())
+    });
+
+    let (near, far) = duplex();
+    tokio::spawn(gateway.serve(far));
+    let client = ConnectOptions::new("test", "1.0.0").connect(near).await.unwrap();
+    let added: Value = client.call("notes_add_note", json!({ "text": "buy milk" })).await.unwrap();
+    assert_eq!(added, json!({ "id": 0 }));
+    let mut tools = client.live_tools().await.unwrap();
+    assert!(tools.iter().all(|tool| tool.name.starts_with("notes_")));
+    // The gateway listens from some time on.
+    let changing = async {
+        loop {
+            changed.tools();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        heard = tools.changed() => assert!(heard.unwrap().is_some()),
+        () = changing => {}
+    }
+}
+
 fn squeezed(code: &str) -> String {
     code.chars().filter(|character| !character.is_whitespace()).collect()
 }
@@ -176,7 +245,7 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 9);
+    assert_eq!(examples, 11);
     let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
     assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
     for block in page.split("```json\n").skip(1) {

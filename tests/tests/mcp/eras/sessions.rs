@@ -141,7 +141,7 @@ async fn connected(era: Era, setting: Setting) -> (Client<Bo>, Arc<Mutex<Vec<Str
     let (near, far) = duplex();
     let changes = Changes::new();
     let handler = Asking { changes: changes.clone(), offers_changes: setting.offers_changes };
-    test_support::spawn(async move { Server::new(handler).changes(changes).serve(far).await });
+    test_support::spawn(async move { Server::new(handler).with_changes(changes).serve(far).await });
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let lines = log.clone();
     let user = Bo { refuses_roots: setting.refuses_roots };
