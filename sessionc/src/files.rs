@@ -204,7 +204,8 @@ impl fmt::Display for Failure {
             }
             Failure::NoMessages(path) => write!(
                 formatter,
-                "`{}` has no message: a log has messages as JSON, alone or behind text on a line, or is an HTTP archive",
+                "`{}` has no message: a log has messages as JSON, alone or behind text on a line, or is an HTTP archive; \
+                 `sessionc guard --record FILE` writes one of any session",
                 shown(path).display()
             ),
             Failure::NoServer => formatter.write_str(

@@ -27,6 +27,7 @@ mod sarif;
 mod trace;
 mod unknown_revision;
 mod unusable;
+mod whole_file;
 
 use std::env;
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use crate::end::End;
 use crate::files::{Failure, compile_file, compile_file_with, shown};
 use crate::print::{complain, print};
 use crate::report::{Channel, Report, Stale, first_difference};
+use crate::whole_file;
 
 /// Prints, writes or compares the code of one file.
 pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
@@ -53,9 +54,7 @@ fn expand(arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
     match &arguments.output {
         None => print(code)?,
         Some(output) if arguments.check => return compare(output, &code, arguments, report),
-        Some(output) => {
-            fs::write(output, code).map_err(|error| Failure::Write(output.clone(), error))?;
-        }
+        Some(output) => whole_file::write(output, code)?,
     }
     Ok(End::Clean)
 }

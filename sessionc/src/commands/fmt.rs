@@ -1,6 +1,5 @@
 //! `sessionc fmt`: the canonical layout.
 
-use std::fs;
 use std::path::Path;
 
 use mcp_protocol_compiler::diagnostic::Severity;
@@ -11,6 +10,7 @@ use crate::end::End;
 use crate::files::{Failure, is_stdin, read, shown};
 use crate::print::print;
 use crate::report::{Channel, Report, Stale, first_difference};
+use crate::whole_file;
 
 /// Lays all files out; one that cannot be read does not keep the others from it.
 pub(crate) fn run(arguments: &Fmt) -> Result<End, Failure> {
@@ -64,6 +64,6 @@ fn lay_out(path: &Path, check: bool, report: &mut Report) -> Result<End, Failure
         })?;
         return Ok(End::Findings);
     }
-    fs::write(path, text).map_err(|error| Failure::Write(path.to_path_buf(), error))?;
+    whole_file::write(path, text)?;
     Ok(End::Clean)
 }

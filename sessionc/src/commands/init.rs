@@ -9,6 +9,7 @@ use crate::end::End;
 use crate::files::Failure;
 use crate::print::print;
 use crate::repository::{self, Repository};
+use crate::whole_file;
 
 /// The workflow. `{protocols}` are the files with a protocol, `{files}` these and what they import.
 const WORKFLOW: &str = include_str!("../../templates/workflow.yml.template");
@@ -39,8 +40,8 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
         return Err(Failure::Exists(output.clone(), what));
     }
     let folder = output.parent().unwrap_or(Path::new(""));
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(output, workflow));
-    written.map_err(|error| Failure::Write(output.clone(), error))?;
+    fs::create_dir_all(folder).map_err(|error| Failure::Write(output.clone(), error))?;
+    whole_file::write(output, workflow)?;
     print(format!("wrote `{}`: commit it\n", output.display()))?;
     if arguments.install.starts_with(CRATES_IO) {
         print("before the first release of sessionc, say how to install it with `--install COMMAND`\n")?;

@@ -11,6 +11,7 @@ use crate::arguments::{self, Arguments};
 use crate::end::End;
 use crate::files::Failure;
 use crate::print::print;
+use crate::whole_file;
 
 /// Prints one page, or writes all of them into a folder.
 pub(crate) fn run(arguments: &arguments::Man) -> Result<End, Failure> {
@@ -39,8 +40,8 @@ fn write_all(folder: &Path, command: &Command) -> Result<(), Failure> {
             continue;
         }
         let path = folder.join(format!("{}.1", title(described)));
-        let written = page(described).and_then(|page| fs::write(&path, page));
-        written.map_err(|error| Failure::Write(path, error))?;
+        let page = page(described).map_err(|error| Failure::Write(path.clone(), error))?;
+        whole_file::write(&path, page)?;
     }
     Ok(())
 }

@@ -42,9 +42,12 @@ pub(crate) fn run(arguments: &New) -> Result<End, Failure> {
         let text = text.replace("{name}", &name).replace("{crate}", &module);
         text.replace("{Name}", &type_name).replace("{runtime}", &runtime)
     };
-    for (file, text) in FILES {
-        write(&path.join(fill(file)), &fill(text))?;
+    let written = FILES.iter().try_for_each(|(file, text)| write(&path.join(fill(file)), &fill(text)));
+    if written.is_err() {
+        // Nothing was there before, and half a crate would be in the way of the next attempt.
+        let _ = fs::remove_dir_all(path);
     }
+    written?;
     print(format!("created the crate `{name}`: `cd {}` and `cargo test`\n", path.display()))?;
     if arguments.runtime_path.is_none() {
         print(

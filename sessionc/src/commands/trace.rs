@@ -1,14 +1,16 @@
 //! `sessionc trace`: what breaks the protocol in recorded traffic.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::arguments::Trace;
 use crate::end::End;
-use crate::files::{Failure, open};
+use crate::files::{Failure, is_stdin, open};
 use crate::protocol::choose;
 use crate::trace::log;
 use crate::trace::report::TraceReport;
 use crate::trace::summary::Summary;
+use crate::trace::until_interrupt::UntilInterrupt;
 
 /// Judges all logs, also after one that cannot be read. A finding of the level that `--fail-on` names fails the trace.
 pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
@@ -43,7 +45,10 @@ fn judge(
     report: &mut TraceReport,
 ) -> Result<Summary, Failure> {
     let unreadable = |error| Failure::ReadOther(path.to_path_buf(), error);
-    let log = open(path).map_err(unreadable)?;
+    let log: Box<dyn Read> = match is_stdin(path) {
+        true => Box::new(UntilInterrupt::open(path).map_err(unreadable)?),
+        false => open(path).map_err(unreadable)?,
+    };
     report.begin(path);
     let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;
     if summary.messages() == 0 {

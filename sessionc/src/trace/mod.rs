@@ -27,4 +27,5 @@ mod requests;
 mod session;
 pub(crate) mod summary;
 mod unclear;
+pub(crate) mod until_interrupt;
 mod wording;

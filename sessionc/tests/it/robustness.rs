@@ -4,6 +4,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Command;
 
 use super::program::{empty_folder, run};
 
@@ -180,4 +182,67 @@ fn what_is_shipped_is_laid_out_as_fmt_does() {
         let (code, out, err) = run(root, &["fmt", "--check", file.to_str().unwrap()]);
         assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{}", file.display());
     }
+}
+
+/// Runs with room for at most so many blocks of 512 bytes in a file, as on a disk that is nearly full: exit code and standard
+/// error.
+#[cfg(unix)]
+fn run_with_room(folder: &Path, blocks: u32, arguments: &str) -> (i32, String) {
+    let program = env!("CARGO_BIN_EXE_sessionc");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec '{program}' {arguments}");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(folder).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_written_whole_stays_as_it_was() {
+    let folder = folder("no_room");
+    let comment = "-- A line of a long comment that the layout leaves as it is.\n".repeat(40);
+    let lines = format!("{comment}{}", LINES.replace("Teller =", "Teller   ="));
+    fs::write(folder.join("a.session"), &lines).unwrap();
+    fs::write(folder.join("code.rs"), "// good\n").unwrap();
+    fs::write(folder.join("flow.yml"), "good: true\n").unwrap();
+    fs::create_dir(folder.join(".git")).unwrap();
+    for arguments in [
+        "fmt a.session",
+        "expand a.session -o code.rs",
+        "expand a.session -o other.rs",
+        "init --force -o flow.yml",
+        "man -o pages",
+        "new fresh",
+    ] {
+        let (code, said) = run_with_room(&folder, 1, arguments);
+        assert_eq!(code, 2, "{arguments}: {said}");
+        assert!(said.starts_with("sessionc: cannot write `"), "{arguments}: {said}");
+    }
+    assert_eq!(fs::read_to_string(folder.join("a.session")).unwrap(), lines);
+    assert_eq!(fs::read_to_string(folder.join("code.rs")).unwrap(), "// good\n");
+    assert_eq!(fs::read_to_string(folder.join("flow.yml")).unwrap(), "good: true\n");
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&folder), [".git", "a.session", "code.rs", "flow.yml", "pages"]);
+    assert!(names(&folder.join("pages")).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_written_in_place_of_a_file_keeps_its_mode_and_its_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = folder("mode");
+    let file = folder.join("a.session");
+    fs::write(&file, LINES.replace("Teller =", "Teller   =")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("a.session", folder.join("link.session")).unwrap();
+    assert_eq!(run(&folder, &["fmt", "link.session"]).0, 0);
+    assert!(folder.join("link.session").is_symlink());
+    assert_eq!(run(&folder, &["fmt", "--check", "a.session"]).0, 0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    // A device takes what is written, and is not replaced.
+    assert_eq!(run(&folder, &["expand", "a.session", "-o", "/dev/null"]).0, 0);
+    assert_eq!(run(&folder, &["expand", "a.session", "-o", "/dev/full"]).0, 2);
 }

@@ -132,6 +132,7 @@ fn the_command_line() {
             "end",
             "color",
             "files",
+            "whole_file",
             "address",
             "print",
             "sarif",

@@ -7,6 +7,7 @@ mod json_lines;
 mod list;
 mod messages;
 mod python;
+mod quoted;
 pub(crate) mod record;
 mod spread;
 mod text;
@@ -27,11 +28,8 @@ use super::lines::{Line, Lines};
 pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<()> {
     let mut lines = Lines::new(from);
     let beginning = lines.beginning()?;
-    if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
-        return Err(io::Error::other("it is UTF-16, and a log has to be UTF-8: convert it first"));
-    }
-    if let Some((name, command)) = compressed(beginning) {
-        let problem = format!("it is compressed by {name}: pipe `{command} FILE` into `sessionc trace … -`");
+    if let Some((what, command)) = not_text(beginning) {
+        let problem = format!("it is {what}: pipe `{command} FILE` into `sessionc trace … -`");
         return Err(io::Error::other(problem));
     }
     let format = recognise(beginning);
@@ -83,17 +81,35 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
 /// What some programs write at the beginning of a file in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What a file is compressed by, and what prints its content.
-fn compressed(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
-    const KINDS: [(&[u8], &str, &str); 5] = [
-        (b"\x1f\x8b", "gzip", "gzip -dc"),
-        (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"),
-        (b"BZh", "bzip2", "bzip2 -dc"),
-        (b"\xfd7zXZ\0", "xz", "xz -dc"),
-        (b"PK\x03\x04", "zip", "unzip -p"),
+/// What a file is that is not a text in UTF-8, and what prints its text.
+fn not_text(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
+    const UTF_16: &str = "UTF-16, and a log has to be UTF-8";
+    const PACKETS: (&str, &str) = ("a capture of packets", "tcpdump -A -r");
+    const KINDS: [(&[u8], (&str, &str)); 12] = [
+        (b"\x1f\x8b", ("compressed by gzip", "gzip -dc")),
+        (b"\x28\xb5\x2f\xfd", ("compressed by zstd", "zstd -dc")),
+        (b"BZh", ("compressed by bzip2", "bzip2 -dc")),
+        (b"\xfd7zXZ\0", ("compressed by xz", "xz -dc")),
+        (b"PK\x03\x04", ("compressed by zip", "unzip -p")),
+        (b"\xa1\xb2\xc3\xd4", PACKETS),
+        (b"\xd4\xc3\xb2\xa1", PACKETS),
+        (b"\xa1\xb2\x3c\x4d", PACKETS),
+        (b"\x4d\x3c\xb2\xa1", PACKETS),
+        (b"\x0a\x0d\x0d\x0a", PACKETS),
+        // What PowerShell of Windows writes with `>`.
+        (b"\xff\xfe", (UTF_16, "iconv -f UTF-16 -t UTF-8")),
+        (b"\xfe\xff", (UTF_16, "iconv -f UTF-16 -t UTF-8")),
     ];
-    let kind = KINDS.into_iter().find(|(begins, ..)| beginning.starts_with(begins));
-    kind.map(|(_, name, command)| (name, command))
+    match beginning {
+        [first, 0, second, 0, ..] if *first != 0 && *second != 0 => {
+            return Some((UTF_16, "iconv -f UTF-16LE -t UTF-8"));
+        }
+        [0, first, 0, second, ..] if *first != 0 && *second != 0 => {
+            return Some((UTF_16, "iconv -f UTF-16BE -t UTF-8"));
+        }
+        _ => {}
+    }
+    KINDS.into_iter().find(|(begins, _)| beginning.starts_with(begins)).map(|(_, kind)| kind)
 }
 
 fn recognise(beginning: &[u8]) -> Format {
@@ -236,17 +252,29 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_compressed_is_called_so() {
+    fn a_log_that_is_not_text_is_called_so() {
         let said = |begins: &[u8]| read(begins, &mut Notes::default()).unwrap_err().to_string();
         assert!(said(b"\x1f\x8b\x08\0").contains("compressed by gzip: pipe `gzip -dc FILE` into"));
         assert!(said(b"\x28\xb5\x2f\xfd").contains("zstd"));
         assert!(said(b"PK\x03\x04").contains("zip"));
+        assert!(said(b"\xd4\xc3\xb2\xa1\x02\0\x04\0").contains("packets: pipe `tcpdump -A -r FILE` into"));
+        for (text, encoding) in
+            [(&b"\xff\xfe{\0"[..], "UTF-16"), (b"{\0\"\0", "UTF-16LE"), (b"\0{\0\"", "UTF-16BE")]
+        {
+            assert!(
+                said(text).contains(&format!("pipe `iconv -f {encoding} -t UTF-8 FILE` into")),
+                "{text:?}"
+            );
+        }
     }
 
     #[test]
-    fn what_is_not_utf_8_is_said() {
-        let error = read(&b"\xff\xfe{\0"[..], &mut Notes::default()).unwrap_err();
-        assert!(error.to_string().contains("UTF-16"), "{error}");
+    fn the_quotes_of_a_message_may_be_written_as_text() {
+        let message = r#"{"jsonrpc":"2.0","id":1,"method":"a\b","params":{"text":""}}"#;
+        let escaped = message.replace('\\', "\\\\").replace('"', "\\\"");
+        let log = format!("got=\"{escaped}\" level=debug\n7,c2s,\"{}\",x\n", message.replace('"', "\"\""));
+        assert_eq!(ids(&log), [(1, 1), (2, 1)]);
+        assert_eq!(notes(&log).messages[1].1, Sender::Is(Side::Client));
     }
 
     #[test]

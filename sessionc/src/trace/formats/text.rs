@@ -5,7 +5,7 @@ use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
-use super::{json_lines, python};
+use super::{json_lines, python, quoted};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -49,7 +49,8 @@ pub(super) fn read(
                 return Ok(true);
             }
             Some(Err(error)) if rest.starts_with(b"{") && seems_message(rest) => {
-                match str::from_utf8(rest).ok().and_then(python::dictionary) {
+                let shown = str::from_utf8(rest).ok();
+                match shown.and_then(|rest| python::dictionary(rest).or_else(|| quoted::object(rest))) {
                     Some(json) if is_message(&json) => {
                         found(&json);
                         return Ok(true);

@@ -129,3 +129,31 @@ pub(crate) fn line_of(messages: &[Message], wanted: impl Fn(&Value) -> bool) -> 
 pub(crate) fn is(method: &'static str) -> impl Fn(&Value) -> bool {
     move |message| message["method"] == method
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_standard_input_and_what_came_is_judged() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    command.args(["trace", "--protocol", "mcp", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"{\"dir\":\"c2s\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1}}\n").unwrap();
+    // More than a pipe holds: what came first has been read when this is written.
+    input.write_all(&vec![b'\n'; 1 << 20]).unwrap();
+    let pid = child.id().to_string();
+    let waits_for_signals = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        // SIGINT is the second signal.
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
+    };
+    while !waits_for_signals() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("must[form]") && text.contains("--> <stdin>:1\n"), "{text}");
+    drop(input);
+}

@@ -1,0 +1,42 @@
+//! Messages with their quotes written as text: `{\"jsonrpc\": \"2.0\"}` of programs that show a text, and
+//! `{""jsonrpc"": ""2.0""}` of tables.
+
+use serde_json::value::RawValue;
+
+/// The object at the beginning of a text that is written so; nothing if it is not.
+pub(super) fn object(text: &str) -> Option<String> {
+    let inside = text.strip_prefix('{')?.trim_start();
+    let unquoted = if inside.starts_with("\\\"") {
+        // It ends with the text that it stands in, or with the line.
+        first::<String>(&format!("\"{text}\""))?
+    } else if inside.starts_with("\"\"") {
+        text.replace("\"\"", "\"")
+    } else {
+        return None;
+    };
+    first::<&RawValue>(&unquoted).map(|object| object.get().to_owned())
+}
+
+/// The value at the beginning of a text.
+fn first<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_taken_away_once() {
+        let plain = r#"{"a": "say \"x\"", "b": "\\", "c": ""}"#;
+        let escaped = plain.replace('\\', "\\\\").replace('"', "\\\"");
+        let doubled = plain.replace('"', "\"\"");
+        for behind in ["", "\"", "\", 7", "\",\"more\""] {
+            assert_eq!(object(&format!("{escaped}{behind}")).as_deref(), Some(plain), "{behind}");
+            assert_eq!(object(&format!("{doubled}{behind}")).as_deref(), Some(plain), "{behind}");
+        }
+        for other in [plain, r#"{\"a\": 1"#, "{\"\"a\"\": ", "{a: 1}", "{}", "a"] {
+            assert_eq!(object(other), None, "{other}");
+        }
+    }
+}
