@@ -126,7 +126,7 @@ async fn a_sub_session_goes_on_until_the_last_of_its_channels_has_ended() {
     in_time(async { tokio::join!(steering.detach(build("a")), steered(their_steering)) }).await.0.unwrap();
     // With it, it is over.
     let over = handle.status(build("a")).await.unwrap_err();
-    assert!(matches!(over, Error::Cancelled), "{over:?}");
+    assert!(matches!(over, Error::Closed), "{over:?}");
     let (own, theirs) = started(&editor, &builder, "a").await;
     drop((own, theirs));
 }
