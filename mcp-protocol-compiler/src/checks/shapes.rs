@@ -28,61 +28,31 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
                 let form = later.form.table();
                 let earlier = parts.get(place.saturating_sub(MOST_COMPARED)..place).unwrap_or_default();
                 // The first one: others that hide it may be hidden themselves.
-                let hiding = earlier.iter().position(|earlier| hides(&tables, &earlier.form.table(), &form));
+                let hiding = earlier.iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
                 // A field that records take from another one is in all of them.
                 if !seen.insert(later.span) {
                     continue;
                 }
-                let Some((first, hiding)) = hiding.and_then(|at| Some((at, earlier.get(at)?))) else {
-                    if let Some(takers) = hiding_together(&tables, earlier, &form) {
-                        found.push(finding::never_chosen_of_several(later, &takers));
-                        continue;
-                    }
+                let Some(earlier) = hiding else {
                     found.extend(hidden_inside::check(&tables, &declarations.shapes, earlier, later));
                     continue;
                 };
-                let mut before = earlier.get(..first).unwrap_or_default().iter().chain([later]);
                 found.push(match later.form {
                     Form::Null => {
-                        finding::null_again(later, with_null(&tables, &declarations.shapes, hiding))
+                        finding::null_again(later, with_null(&tables, &declarations.shapes, earlier))
                     }
                     // Before what takes both, one of two values would say nothing.
-                    Form::Literal(Literal::Bool(_)) => finding::never_chosen_anywhere(later, hiding),
-                    _ if hide(&tables, &mut before, &hiding.form.table()) => {
-                        finding::never_chosen_anywhere(later, hiding)
+                    Form::Literal(Literal::Bool(_)) => finding::never_chosen_anywhere(later, earlier),
+                    _ if hides(&tables, &form, &earlier.form.table()) => {
+                        finding::never_chosen_anywhere(later, earlier)
                     }
-                    _ => finding::never_chosen(later, hiding),
+                    _ => finding::never_chosen(later, earlier),
                 });
             }
         }
     }
     found.extend(of_nothing_but_themselves(&tables, &declarations.shapes));
     found
-}
-
-/// Whether alternatives hide a shape, alone or together.
-fn hide(tables: &Protocol, takers: &mut dyn Iterator<Item = &Alternative>, later: &Shape) -> bool {
-    let forms: Vec<Shape> = takers.map(|taker| taker.form.table()).collect();
-    hides(tables, &Shape::Union(forms.into()), later)
-}
-
-/// The alternatives that hide a shape together, of which none does alone: `true` and `false` hide `bool`.
-fn hiding_together<'a>(
-    tables: &Protocol,
-    earlier: &'a [Alternative],
-    later: &Shape,
-) -> Option<Vec<&'a Alternative>> {
-    let mut takers: Vec<&Alternative> = earlier.iter().collect();
-    if !hide(tables, &mut takers.iter().copied(), later) {
-        return None;
-    }
-    for taker in earlier {
-        let others: Vec<_> = takers.iter().copied().filter(|other| !std::ptr::eq(*other, taker)).collect();
-        if hide(tables, &mut others.iter().copied(), later) {
-            takers = others;
-        }
-    }
-    Some(takers)
 }
 
 /// The written alternative that takes `null`. What stands next to `null` in a union of several has been made one

@@ -136,20 +136,6 @@ pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diag
     finding.changes(help, [Change::DeleteAlternative(later.span, earlier.span)])
 }
 
-/// An alternative that several earlier ones hide together.
-pub fn never_chosen_of_several(later: &Alternative, earlier: &[&Alternative]) -> Diagnostic {
-    let shown = shorten(&later.text);
-    let mut finding = Diagnostic::error(NEVER_CHOSEN, later.span, format!("`{shown}` can never be chosen"))
-        .label("whatever fits here");
-    for (place, taker) in earlier.iter().enumerate() {
-        let or = if place == 0 { "" } else { "or " };
-        let text = format!("{or}is taken for `{}`, which stands before it", shorten(&taker.text));
-        finding = finding.also(taker.span, text);
-    }
-    let changes = earlier.first().map(|earlier| Change::DeleteAlternative(later.span, earlier.span));
-    finding.changes("delete it", changes)
-}
-
 /// A list or an object in the union that `later` names, which `earlier` hides where both are alternatives. `mends` is
 /// whether the other order would tell them apart.
 pub fn never_chosen_inside(
