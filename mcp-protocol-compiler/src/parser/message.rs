@@ -262,8 +262,9 @@ impl Parser<'_> {
 
     /// Whether a list of shapes stands here, and not the level of a message.
     fn begins_list(&mut self) -> bool {
-        let is_level = self.kind_at(1) == Kind::Word
-            && !matches!(
+        let is_level = match self.kind_at(1) {
+            Kind::Word if matches!(self.word_at(1), "must" | "should") => true,
+            Kind::Word => !matches!(
                 self.kind_at(2),
                 Kind::CloseBracket
                     | Kind::Bar
@@ -271,7 +272,9 @@ impl Parser<'_> {
                     | Kind::Comma
                     | Kind::Colon
                     | Kind::Question
-            );
+            ),
+            _ => false,
+        };
         self.kind() == Kind::OpenBracket && !is_level && self.lists_shapes()
     }
 
