@@ -1,8 +1,8 @@
 //! Programs that call servers: `options.rs` says what a program can do and connects, `handlers.rs` answers what servers ask, and
 //! `forms.rs` finds the type of a form.
 //!
-//! `connected.rs` is the connection. `calls.rs` calls tools, `passed_on.rs` passes calls on, `lists.rs` has lists that are refreshed, and `subscriptions.rs` the
-//! changes of resources; both listen with `renewed.rs`, which subscribes again. The client that a *server's* tool asks is in
+//! `connected.rs` is the connection. `calls.rs` calls tools, `passed_on.rs` passes calls on, `lists.rs` has lists that are
+//! refreshed, and `subscriptions.rs` the changes of resources; both listen with `renewed.rs`, which subscribes again. The client that a *server's* tool asks is in
 //! `server/client.rs`.
 
 mod calls;

@@ -155,7 +155,8 @@ impl Race {
 
     /// The remedy that fits. What changes nothing for its sender can become a loop in the places that lack it; two
     /// that both lead back to where they started may be independent, and then belong in channels of their own, as does a
-    /// request whose reply leads back, which may be an exchange of a sub-session, too; else one of them has to wait for the other.
+    /// request whose reply leads back, which may be an exchange of a sub-session, too; else one of them has to wait for the
+    /// other.
     fn remedy(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Remedy {
         let (one, other) = (&self.from_client, &self.from_server);
         if one.is_loop() && !other.is_loop() {

@@ -117,6 +117,40 @@ async fn this_side_begins_sessions_and_the_one_before_is_silent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_that_ends_by_itself_ends_the_connection_unless_that_is_kept() {
+    let (near, far) = duplex();
+    let peer = speak(far);
+    let mut connection = Successive::new(near);
+    let asking = Script::new();
+    test_support::spawn(connection.begin_kept().run(asking.endpoint()));
+    asking.send(HELLO);
+    peer.until(|seen| seen.text() == lines(&[HELLO])).await;
+    // The answer was not one that it could go on with.
+    asking.finish();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(peer.look(|seen| seen.end.is_none()), "the program still decides");
+
+    let second = Script::new();
+    test_support::spawn(connection.begin().run(second.endpoint()));
+    second.send(OPEN);
+    peer.until(|seen| seen.text() == lines(&[HELLO, OPEN])).await;
+    second.finish();
+    peer.until(|seen| seen.end.is_some()).await;
+
+    // There will be no other session.
+    let (near, far) = duplex();
+    let peer = speak(far);
+    let mut connection = Successive::new(near);
+    let asking = Script::new();
+    test_support::spawn(connection.begin_kept().run(asking.endpoint()));
+    asking.finish();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(peer.look(|seen| seen.end.is_none()));
+    drop(connection);
+    peer.until(|seen| seen.end.is_some()).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_waits_for_a_session_that_never_comes() {
     // The program is gone.
     let (near, far) = duplex();

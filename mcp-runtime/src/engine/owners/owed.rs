@@ -224,8 +224,8 @@ impl OwedReplies {
         self.requests.get_mut(id).map(|owed| std::mem::take(&mut owed.to)).unwrap_or_default()
     }
 
-    /// A request is cancelled by the message with that number while a task works on it. Returns the mailbox that holds it, if one does; `None` if it is
-    /// not owed a reply.
+    /// A request is cancelled by the message with that number while a task works on it. Returns the mailbox that holds it, if
+    /// one does; `None` if it is not owed a reply.
     pub(crate) fn cancel(
         &mut self,
         id: &RequestId,

@@ -60,6 +60,8 @@ struct State {
     /// How many bytes wait in all sessions.
     held_bytes: usize,
     input_ended: bool,
+    /// The program may still begin another session, though the current one has ended by itself.
+    is_kept: bool,
     finish: Option<Finish>,
     outcome: Option<Outcome>,
     /// The connection, which waits for `finish`.
@@ -129,6 +131,7 @@ impl State {
         if self.input_ended {
             self.hold(Held::Ended(End::Eof));
         }
+        self.is_kept = false;
         // What the one before has said of the end does not hold for this one.
         if self.finish != Some(Finish::Abandoned) {
             self.finish = None;
@@ -197,6 +200,7 @@ impl Connection {
             heard_from: 0,
             held_bytes: 0,
             input_ended: false,
+            is_kept: false,
             finish: None,
             outcome: None,
             connection: None,
@@ -249,6 +253,11 @@ impl Connection {
         name
     }
 
+    /// The end of the current session is not the connection's, until the next one begins or there will be none.
+    pub(super) fn keep(&self) {
+        self.change(|state| state.is_kept = true);
+    }
+
     /// Waits for a session that the peer begins.
     pub(super) async fn begun(&self) -> Option<SessionName> {
         self.wait(|state| {
@@ -265,6 +274,7 @@ impl Connection {
     /// The program begins no other session, and takes none.
     pub(super) fn no_more(&self) {
         self.change(|state| {
+            state.is_kept = false;
             if state.taken < state.begun || state.begun == 0 {
                 state.finish = Some(Finish::Abandoned);
             }
@@ -335,7 +345,7 @@ impl Connection {
     pub(super) fn poll_finish(&self, context: &mut Context<'_>) -> Option<Finish> {
         let mut state = self.lock();
         state.connection = Some(context.waker().clone());
-        state.finish
+        state.finish.filter(|_| !state.is_kept)
     }
 
     /// The session that gets what comes in.

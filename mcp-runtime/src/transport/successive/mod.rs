@@ -90,6 +90,29 @@ impl Successive {
         Part::new(self.connection.begin_here(), Arc::clone(&self.connection))
     }
 
+    /// Begins the next session, as [`begin`](Self::begin) does, and keeps the connection where that session ends by itself:
+    /// until the next one begins, or this value is dropped. So a program can ask a peer in one session which other one it
+    /// speaks, whatever the peer answers.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::{Successive, duplex};
+    /// # async fn ask(_: mcp_runtime::transport::Part) {}
+    /// # async fn speak(_: mcp_runtime::transport::Part) {}
+    /// # async fn example() {
+    /// let (near, far) = duplex();
+    /// let mut connection = Successive::new(near);
+    /// ask(connection.begin_kept()).await;
+    /// speak(connection.begin()).await;
+    /// # drop(far);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn begin_kept(&mut self) -> Part {
+        let part = self.begin();
+        self.connection.keep();
+        part
+    }
+
     /// Waits until the peer has begun a session. `None` if the connection has ended without another one.
     ///
     /// # Cancel safety

@@ -162,7 +162,8 @@ impl<U: User + 'static> Connector<U> {
         if self.era == Some(Era::Handshake) {
             return self.begin_session(connection.begin()).await;
         }
-        match self.discover(connection.begin()).await? {
+        // An answer that cannot be read ends the session that asks, and not the connection.
+        match self.discover(connection.begin_kept()).await? {
             Found::Requests(client) => Ok(client),
             Found::Session(asked) => {
                 // Begins before the one that has asked is dropped, which would end the connection.
