@@ -180,6 +180,12 @@ impl Event {
     }
 }
 
+/// The name of what is wrong with a message, without what belongs to it.
+pub(crate) fn kind_of(violation: &Violation) -> String {
+    let kind = format!("{:?}", violation.kind);
+    kind.split([' ', '{', '(']).next().unwrap_or_default().to_owned()
+}
+
 /// The keys of a message that are in the field of another one, each with the first one in that field.
 pub(crate) fn keys_in_one_field(message: &Message) -> impl Iterator<Item = (KeyIndex, KeyIndex)> {
     message.keys.iter().enumerate().filter_map(|(at, key)| {

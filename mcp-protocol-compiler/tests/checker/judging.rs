@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 use mcp_protocol_machine::{Checker, Step, StepKind};
 
 use crate::cases::MARK;
-use crate::event::Event;
+use crate::event::{Event, kind_of};
 use crate::mistakes::{plant, plant_cancel, plant_during};
 use crate::parties::{Seat, talk};
 use crate::protocols;
@@ -183,8 +183,7 @@ impl<'a> Pair<'a> {
                 Ok(Some(expected))
             }
             (Verdict::Wrong(kind), Err(violation)) => {
-                let found = format!("{:?}", violation.kind);
-                let found = found.split([' ', '{', '(']).next().unwrap_or_default().to_owned();
+                let found = kind_of(violation);
                 if violation.sender != event.from {
                     return Err(format!("the blame goes to {:?}", violation.sender));
                 }

@@ -20,11 +20,12 @@ use mcp_protocol_compiler::{Compilation, compile, format};
 use mcp_protocol_machine::protocol::{Action, Direction, Origin, Protocol, Side};
 use mcp_protocol_machine::{Checker, StepKind};
 
-use crate::event::Event;
+use crate::event::{Event, kind_of};
 use crate::mistakes::plant;
 use crate::parties::{Seat, talk};
 use crate::random::Random;
 use crate::reading::Reading;
+use crate::texts::one_file;
 use crate::tree::Files;
 
 /// What is found in how a text is written: a definition that nothing uses any more, messages that only such a
@@ -34,6 +35,10 @@ const OF_WRITING: &[Code] =
 
 /// Says only that there are more findings than are shown.
 const MORE_FINDINGS: &str = "S0003";
+
+/// Who looks at a session, and whose machine each of them follows.
+pub(crate) const SEATS: [(Seat, Side); 3] =
+    [(Seat::Client, Side::Client), (Seat::Middle, Side::Server), (Seat::Server, Side::Server)];
 
 /// How much of what a checker says is compared.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +63,12 @@ pub(crate) struct Behaviour {
 }
 
 impl Behaviour {
+    /// Of a protocol in one file.
+    pub(crate) fn of(text: String) -> Behaviour {
+        let (files, entry) = one_file(text);
+        Behaviour::new(&files, &entry)
+    }
+
     pub(crate) fn new(files: &Files, entry: &Path) -> Behaviour {
         let texts: BTreeMap<&Path, String> =
             files.iter().map(|(path, file)| (path.as_path(), format::file(file))).collect();
@@ -148,9 +159,7 @@ impl Behaviour {
         let readings = [Side::Client, Side::Server].map(|side| Reading::new(resolution, side));
         let steps = 10 + random.below(40);
         let talk = talk(random, [&readings[0], &readings[1]], protocol, steps);
-        for (seat, side) in
-            [(Seat::Client, Side::Client), (Seat::Middle, Side::Server), (Seat::Server, Side::Server)]
-        {
+        for (seat, side) in SEATS {
             let seen = talk.seen(seat);
             let mistaken = compared.everything.then(|| plant(random, protocol, seen));
             for seen in std::iter::once(seen).chain(mistaken.as_deref()) {
@@ -206,9 +215,8 @@ fn said(event: &Event, checker: &mut Checker, protocol: &Protocol) -> String {
             format!("{kind} {:?} {advice:?}", step.sub_session)
         }
         Err(violation) => {
-            let kind = format!("{:?}", violation.kind);
-            let kind = kind.split([' ', '{', '(']).next().unwrap_or_default().to_owned();
-            format!("{kind} by {:?} {:?} {:?}", violation.sender, violation.strictness(), violation.rule())
+            let (kind, sender) = (kind_of(&violation), violation.sender);
+            format!("{kind} by {sender:?} {:?} {:?}", violation.strictness(), violation.rule())
         }
     }
 }

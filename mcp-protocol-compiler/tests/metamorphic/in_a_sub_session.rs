@@ -1,28 +1,24 @@
 //! A session is in a sub-session what it is by itself.
 //!
 //! The same text is a session, the body of a `*`, with a key in each message, and that of a `*` in the body of another
-//! one, with two keys (`placed`). Then whether the roles fit is the same, and the checker says of each message what it says in the session. In four
-//! things they differ: a value may come again, so that a message may be taken for one of an earlier sub-session; a
-//! sub-session is never closed, so that no role may leave out a channel of the other one; the end of its linear
-//! channels ends it, with what is replicated next to them; and the request that opens it may be cancelled as long as it
-//! goes on, where that of a session is over with its reply.
-
-use std::path::PathBuf;
+//! one, with two keys (`placed`). Then whether the roles fit is the same, and the checker says of each message what it
+//! says in the session. In four things they differ: a value may come again, so that a message may be taken for one of an
+//! earlier sub-session; a sub-session is never closed, so that no role may leave out a channel of the other one; the end
+//! of its linear channels ends it, with what is replicated next to them; and the request that opens it may be cancelled
+//! as long as it goes on, where that of a session is over with its reply.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side};
 use mcp_protocol_machine::{Checker, RequestId, StepKind};
 
-use crate::behaviour::Behaviour;
-use crate::event::Event;
+use crate::behaviour::{Behaviour, SEATS};
+use crate::event::{Event, kind_of};
 use crate::mistakes::plant;
-use crate::parties::{Seat, talk};
+use crate::parties::talk;
 use crate::placed::{self, BEGINS, BEGUN, GOES, Place};
 use crate::random::Random;
 use crate::reading::Reading;
 use crate::run::{each, seeds};
 use crate::side_by_side::LATE;
-use crate::texts::parsed;
-use crate::tree::Files;
 
 /// A value that comes again could be taken for that of an earlier sub-session; a session has none before it.
 const REUSED: &str = "S0407";
@@ -71,11 +67,7 @@ impl<'a> Judge<'a> {
                 StepKind::SubSession { ended: true } => OVER.to_owned(),
                 _ => TAKEN.to_owned(),
             },
-            Err(violation) => {
-                let kind = format!("{:?}", violation.kind);
-                let kind = kind.split([' ', '{', '(']).next().unwrap_or_default().to_owned();
-                format!("{kind} by {:?}", violation.sender)
-            }
+            Err(violation) => format!("{} by {:?}", kind_of(&violation), violation.sender),
         };
         let around = |message: MessageIndex| {
             let name = self.protocol.message(message).unwrap().name.to_string();
@@ -144,10 +136,7 @@ struct Counts {
 
 fn compare(random: &mut Random, counts: &mut Counts) -> Result<(), String> {
     let (texts, opener) = placed::written(random);
-    let entry = PathBuf::from("random.session");
-    let ways = texts.map(|text| {
-        Behaviour::new(&Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]), &entry)
-    });
+    let ways = texts.map(Behaviour::of);
     let [alone, others @ ..] = &ways;
     counts.texts += 1;
     counts.accepted += u64::from(alone.is_accepted());
@@ -181,8 +170,7 @@ fn compare(random: &mut Random, counts: &mut Counts) -> Result<(), String> {
     let readings = [Side::Client, Side::Server].map(|side| Reading::new(resolution, side));
     let steps = 10 + random.below(30);
     let talk = talk(random, [&readings[0], &readings[1]], protocol, steps);
-    let seats = [(Seat::Client, Side::Client), (Seat::Middle, Side::Server), (Seat::Server, Side::Server)];
-    for (seat, side) in seats {
+    for (seat, side) in SEATS {
         let seen = talk.seen(seat);
         let mistaken = plant(random, protocol, seen);
         for seen in [seen, &mistaken] {

@@ -66,29 +66,19 @@ pub(crate) fn written(random: &mut Random) -> ([String; 3], String) {
             Some(format!("*( {sign}{note} . End )"))
         });
     }
-    let opens = random.percent(50);
-    let [out, back] = if opens { ["!", "?"] } else { ["?", "!"] };
-    let (opener, opening) = match random.percent(50) {
-        true => {
-            let note = declared.note();
-            let opening = format!("{out}{note} . ");
-            (note, opening)
-        }
+    // The way of the first message, as each role sees it.
+    let ways = if random.percent(50) { [['!', '?'], ['?', '!']] } else { [['?', '!'], ['!', '?']] };
+    let (opener, answer) = match random.percent(50) {
+        true => (declared.note(), None),
         false => {
             let (request, reply) = declared.request(false);
-            let opening = format!("{out}{request} . {back}{reply} . ");
-            (request, opening)
+            (request, Some(reply))
         }
     };
-    let turned = |text: &str| -> String {
-        text.chars()
-            .map(|sign| match sign {
-                '!' => '?',
-                '?' => '!',
-                other => other,
-            })
-            .collect()
-    };
+    let openings = ways.map(|[out, back]| match &answer {
+        None => format!("{out}{opener} . "),
+        Some(reply) => format!("{out}{opener} . {back}{reply} . "),
+    });
     let mut definitions = String::new();
     let bodies = [("C", &client), ("S", &server)].map(|(name, channels)| {
         let place = usize::from(name == "S");
@@ -102,7 +92,7 @@ pub(crate) fn written(random: &mut Random) -> ([String; 3], String) {
         let reply = if random.percent(40) { " with reply error -32800" } else { "" };
         writeln!(text, "notification Cancel \"cancel\" (P) cancels id{reply}").unwrap();
     }
-    let ways = PLACES.map(|place| {
+    let texts = PLACES.map(|place| {
         let mut text = text.clone();
         if place != Place::Session {
             writeln!(text, "key k = {}", keyed.join(" | ")).unwrap();
@@ -117,11 +107,8 @@ pub(crate) fn written(random: &mut Random) -> ([String; 3], String) {
             writeln!(text, "key o = {BEGINS}.o | {GOES}.o | {keyed}").unwrap();
         }
         writeln!(text, "client C{compatible}\nserver S\n{definitions}").unwrap();
-        let [first, second] = [opening.clone(), turned(&opening)];
-        for (name, opening, body, [out, back]) in
-            [("C", first, &bodies[0], ['!', '?']), ("S", second, &bodies[1], ['?', '!'])]
-        {
-            let session = format!("{opening}{body}");
+        for (name, role, [out, back]) in [("C", 0, ['!', '?']), ("S", 1, ['?', '!'])] {
+            let session = format!("{}{}", openings[role], bodies[role]);
             let role = match place {
                 Place::Session => session,
                 Place::SubSession => format!("*( {session} )"),
@@ -135,5 +122,5 @@ pub(crate) fn written(random: &mut Random) -> ([String; 3], String) {
         }
         text
     });
-    (ways, opener)
+    (texts, opener)
 }

@@ -8,14 +8,12 @@
 //! channel for itself.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 use crate::behaviour::{Behaviour, Compared};
 use crate::channel::{Channel, Declared};
+use crate::protocols::flip;
 use crate::random::Random;
 use crate::run::{each, seeds};
-use crate::texts::parsed;
-use crate::tree::Files;
 
 /// The finding of messages that may arrive late.
 pub(crate) const LATE: &str = "S0510";
@@ -66,13 +64,7 @@ impl Around {
         let all = if all.len() == 1 { all[0].to_owned() } else { format!("({})", all.join(", ")) };
         let closed = " )".repeat(self.before.matches('(').count());
         let body = format!("{}{all}{closed}", self.before);
-        let turned = body.chars().map(|sign| match sign {
-            '!' => '?',
-            '?' => '!',
-            '⊕' => '&',
-            other => other,
-        });
-        let body = if is_client { body } else { turned.collect() };
+        let body = if is_client { body } else { flip(&body) };
         writeln!(text, "{role} = {body}").unwrap();
     }
 }
@@ -116,11 +108,10 @@ fn written(random: &mut Random) -> ([Behaviour; 4], bool) {
     let ends = [&client, &server].iter().all(|[one, two]| one.ends_with(two));
     let around = Around::random(random, ends, &mut text);
     writeln!(text, "client C{compatible}\nserver S").unwrap();
-    let entry = PathBuf::from("random.session");
     let ways = [[false, false], [true, false], [false, true], [true, true]].map(|[one, other]| {
         let client = role("C", &client, &around, one);
         let text = format!("{text}{client}{}", role("S", &server, &around, other));
-        Behaviour::new(&Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]), Path::new(&entry))
+        Behaviour::of(text)
     });
     (ways, leaves_out)
 }

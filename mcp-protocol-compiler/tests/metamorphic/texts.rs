@@ -50,8 +50,7 @@ pub(crate) fn random(random: &mut Random, seed: u64) -> Source {
         4..8 => (graphs::write(seed), |spoiled| Origin::Graphs { spoiled }),
         _ => (channels(random), |spoiled| Origin::Channels { spoiled }),
     };
-    let entry = PathBuf::from("random.session");
-    let mut files = Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]);
+    let (mut files, entry) = one_file(text);
     let spoiled = random.percent(40);
     if spoiled {
         for _ in 0..1 + random.below(2) {
@@ -83,14 +82,7 @@ fn channels(random: &mut Random) -> String {
         }
         let operator = |internal: bool| if internal { " ⊕ " } else { " & " };
         let channel = format!("rec x . ( {} )", branches.join(operator(out == '!')));
-        let flipped = channel.chars().map(|character| match character {
-            '!' => '?',
-            '?' => '!',
-            '⊕' => '&',
-            '&' => '⊕',
-            other => other,
-        });
-        server.insert(random.below(server.len() + 1), flipped.collect::<String>());
+        server.insert(random.below(server.len() + 1), protocols::flip(&channel));
         client.push(channel);
     }
     writeln!(text, "C = ({})\nS = ({})", client.join(", "), server.join(", ")).unwrap();
@@ -112,6 +104,13 @@ fn open(entry: PathBuf) -> Source {
     })
     .unwrap();
     Source { entry, files, origin: Origin::Project }
+}
+
+/// A text as the only file of a protocol, and the path of that.
+pub(crate) fn one_file(text: String) -> (Files, PathBuf) {
+    let entry = PathBuf::from("random.session");
+    let file = parsed(&entry, text.into_bytes());
+    (Files::from([(entry.clone(), file)]), entry)
 }
 
 /// The tree of a text. Comments and empty lines stand at places in it, which a change would move.

@@ -212,11 +212,9 @@ impl CheckedSession {
                                 None => continue,
                             }
                         }
-                        let is_at_end = self.parts.iter().all(|part| part.channel.is_at_end());
+                        let is_over = self.is_over();
                         match &mut self.exchanges {
-                            Some(own) if own.asked().is_empty() && is_at_end => {
-                                Poll::Ready(Err(Error::Closed))
-                            }
+                            Some(own) if own.asked().is_empty() && is_over => Poll::Ready(Err(Error::Closed)),
                             Some(own) => own.poll_reply(context).map(|(id, sent)| Ok(heard(id, sent))),
                             None => Poll::Pending,
                         }

@@ -269,13 +269,8 @@ impl Program {
                 let opening = !asked && std::mem::take(&mut self.parts[place].asks);
                 assert!(asked || opening, "the {:?} has not asked {id}", self.side);
             }
-            Event::Cancelled { id } => {
-                let reply_follows =
-                    |table: &Message| table.cancels.as_ref().is_some_and(|how| how.reply_error.is_some());
-                if !protocol.indexed().any(|(_, table)| reply_follows(table)) {
-                    self.parts[place].owed.retain(|owed| *owed != id);
-                }
-            }
+            Event::Cancelled { .. } if reply_follows(protocol) => {}
+            Event::Cancelled { id } => self.parts[place].owed.retain(|owed| *owed != id),
             Event::Opened { message, id, params, session } => {
                 let mut keys: Map<String, Value> = params.read().unwrap();
                 keys.remove(NUMBER);

@@ -105,7 +105,7 @@ struct Bodies {
 }
 
 /// The other side's text.
-fn flip(text: &str) -> String {
+pub(crate) fn flip(text: &str) -> String {
     let turn = |character| match character {
         '!' => '?',
         '?' => '!',
