@@ -196,7 +196,7 @@ pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
 }
 
 fn unknown(word: &str) -> ExitCode {
-    eprintln!("`{word}` is none that is known here");
+    eprintln!("`{word}` is not known here");
     ExitCode::from(2)
 }
 

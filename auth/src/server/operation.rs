@@ -32,7 +32,7 @@ enum Body {
     Several(Vec<Message>),
 }
 
-/// Shows each operation in the body of a request. What is none the server refuses by itself.
+/// Shows each operation in the body of a request. The server itself refuses what is not one.
 pub(super) fn each(body: &[u8], mut show: impl FnMut(Operation<'_>)) {
     let messages = match serde_json::from_slice(body) {
         Ok(Body::One(message)) => vec![message],

@@ -50,7 +50,7 @@ impl ProtectedResource {
     /// this address.
     ///
     /// # Errors
-    /// If the address is none.
+    /// If the address cannot be read, or is not one of HTTP.
     pub fn new(
         address: impl Into<String>,
         authorization_server: impl Into<String>,

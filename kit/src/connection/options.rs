@@ -205,7 +205,7 @@ impl ConnectOptions {
     /// Connects to a URL.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect); and if the URL is none.
+    /// Those of [`connect`](Self::connect); and if the URL is not one of HTTP.
     #[cfg(feature = "http-client")]
     pub async fn connect_url(&self, url: &str) -> Result<Connection, ConnectError> {
         self.connect_to(url, || mcp_runtime::transport::http::HttpClient::new(url)).await

@@ -53,7 +53,7 @@ impl Template {
         self.0.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
-    /// The values of the variables in a URI; `None` if it is none of the template. A variable is never empty.
+    /// The values of the variables in a URI; `None` if it does not fit the template. A variable is never empty.
     pub(crate) fn values(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         let mut rest = uri;

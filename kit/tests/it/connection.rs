@@ -153,7 +153,7 @@ async fn calls_have_the_types_of_the_program() {
         let sum: Sum = leaves.call("add", Numbers { a: 1, b: 2 }).await.unwrap();
         assert_eq!(sum, Sum { sum: 3 });
         assert_eq!(leaves.call_text("add", Numbers { a: 1, b: 2 }).await.unwrap(), r#"{"sum":3}"#);
-        // A tool that fails, a result of another type, arguments that are none, and a tool that is not there.
+        // A tool that fails, a result of another type, arguments that do not fit, and a tool that is not there.
         let failed = leaves.call::<Sum>("add", Numbers { a: i64::MAX, b: 2 }).await.unwrap_err();
         assert!(matches!(&failed, CallError::Tool { tool, .. } if tool == "add"), "{failed:?}");
         assert_eq!(failed.to_string(), "the tool `add` failed: that is too much");

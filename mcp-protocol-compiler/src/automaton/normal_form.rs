@@ -94,7 +94,7 @@ impl<'a> Heads<'a> {
         }
     }
 
-    /// Follows references to what is none. Those that run in a circle lead to one of themselves; `head` reports that.
+    /// Follows references to what is not one. Those that run in a circle lead to one of themselves; `head` reports that.
     pub(super) fn end(&mut self, node: NodeId) -> NodeId {
         let mut way = Vec::new();
         let mut at = node;

@@ -97,7 +97,7 @@ pub fn pages() -> &'static [Page] {
     &PAGES
 }
 
-/// The code that was probably meant by one that is none.
+/// The code that was probably meant by one that does not exist.
 pub fn nearest(typed: &str) -> Option<&'static Page> {
     let digits = typed.trim().trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let wanted: u16 = digits.parse().ok()?;

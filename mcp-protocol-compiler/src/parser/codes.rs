@@ -17,9 +17,9 @@ pub const RESERVED_WORD: Code = Code("S0023");
 pub const MISSING_NAME: Code = Code("S0024");
 /// A declaration that stops, or goes on, in the wrong place.
 pub const MALFORMED_DECLARATION: Code = Code("S0025");
-/// A path into JSON that is none.
+/// What stands for a path into JSON is not one.
 pub const MALFORMED_PATH: Code = Code("S0027");
-/// A level that is none.
+/// What stands for a level is not one.
 pub const MALFORMED_LEVEL: Code = Code("S0028");
 /// Documentation that belongs to no item.
 pub const STRAY_DOCUMENTATION: Code = Code("S0029");
@@ -39,11 +39,11 @@ pub const UNOPENED: Code = Code("S0035");
 pub const REPLICATED_SEQUENCE: Code = Code("S0036");
 /// `rec` without its variable or its `.`.
 pub const MALFORMED_RECURSION: Code = Code("S0037");
-/// Two branches without an operator, or with one that is none.
+/// Two branches without an operator, or with something else in its place.
 pub const MALFORMED_CHOICE: Code = Code("S0038");
 /// Channels side by side without parentheses.
 pub const BARE_CHANNELS: Code = Code("S0039");
 /// Nesting that is too deep.
 pub const TOO_DEEP: Code = Code("S0040");
-/// A shape that is none.
+/// What stands for a shape is not one.
 pub const MALFORMED_SHAPE: Code = Code("S0043");

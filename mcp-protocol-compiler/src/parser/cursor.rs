@@ -479,7 +479,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The item word that a word that is none was probably meant to be.
+    /// The item word that another word was probably meant to be.
     pub(super) fn misspelt_item(&self) -> Option<&'static str> {
         let word = self.word();
         let next = self.token_at(1);

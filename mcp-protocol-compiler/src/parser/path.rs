@@ -351,7 +351,7 @@ impl Parser<'_> {
         follows
     }
 
-    /// Goes on behind levels that cannot be read: what begins the rest of a session type is none of them.
+    /// Goes on behind levels that cannot be read: what begins the rest of a session type is not one of them.
     fn skip_levels(&mut self, levels: Vec<Level>) -> Vec<Level> {
         use Kind::{Ampersand, Close, CloseBracket, Dot, EndOfFile, Equals, Internal};
         while !matches!(self.kind(), CloseBracket | EndOfFile | Equals | Dot | Close | Ampersand | Internal)

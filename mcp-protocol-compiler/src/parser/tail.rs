@@ -84,7 +84,7 @@ impl Parser<'_> {
         Tail::Missing(self.previous().after())
     }
 
-    /// A word before a name in the same line is none of the language: `REC x . …`, `daul Guest`, `loop x . …`.
+    /// A word before a name in the same line is not one of the language: `REC x . …`, `daul Guest`, `loop x . …`.
     fn misspelt_tail(&mut self, word: &str) -> Option<Tail> {
         let next = self.token_at(1);
         if next.kind != Kind::Word

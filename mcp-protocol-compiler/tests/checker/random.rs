@@ -23,7 +23,7 @@ impl Random {
         usize::try_from(number).unwrap() % limit.max(1)
     }
 
-    /// Another generator, whose numbers are none of this one's.
+    /// Another generator, whose numbers are not this one's.
     pub(crate) fn fork(&self) -> Random {
         Random::new(self.0)
     }

@@ -148,7 +148,7 @@ impl Checker {
         let alike = |table: &&Message| Some(table.kind) == got.kind && table.method == got.method;
         let conditions =
             self.protocol.messages.iter().filter(alike).filter_map(|table| table.condition.clone()).collect();
-        // It is none of them, only its method and kind are known.
+        // It is not one of them: only its method and kind are known.
         (got.message, got.name, got.condition) = (None, Text::default(), None);
         let kind = ViolationKind::FitsNone { conditions };
         Violation::new(self.details(self.states(), direction, got, kind))

@@ -12,8 +12,9 @@ use super::json::{Json, JsonKind};
 use super::whole::whole;
 use crate::protocol::{Literal, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
 
-/// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record or tuple is
-/// left by its literals, the value is that one, even if required fields are missing, or there are too few elements.
+/// The alternative of a union that a value is, by its place. `None` if it is not one of them; but where only one record
+/// or tuple is left by its literals, the value is that one, even if required fields are missing, or there are too few
+/// elements.
 pub fn choose<J: Json>(protocol: &Protocol, union: &[Shape], value: &J) -> Option<usize> {
     chosen(protocol, union, value, &value.kind())
 }

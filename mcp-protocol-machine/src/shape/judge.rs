@@ -149,7 +149,7 @@ fn leaf<'p, J: Json>(
     Err(ShapeMismatch::here(expected(protocol, shape), found(value)))
 }
 
-/// Why a value is none of the alternatives of a union.
+/// Why a value fits no alternative of a union.
 fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], value: &J) -> ShapeMismatch {
     if value.kind() == JsonKind::List {
         return no_tuple(protocol, union, value);
@@ -189,7 +189,7 @@ fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], val
     ShapeMismatch::here(or(&alternatives), format!("{shown}{more}"))
 }
 
-/// Why a list is none of the alternatives of a union.
+/// Why a list fits no alternative of a union.
 fn no_tuple<J: Json>(protocol: &Protocol, union: &Shape, list: &J) -> ShapeMismatch {
     let mut tuples = Vec::new();
     leaves(protocol, union, &mut Seen::default(), &mut |leaf| tuples.extend(tuple(leaf)));

@@ -39,7 +39,7 @@ pub enum MismatchError {
         /// The versions that this side accepts.
         accepted: Vec<String>,
     },
-    /// The message stands for the methods of a pattern, and the method that was given is none of them.
+    /// The message stands for the methods of a pattern, and the method that was given is not one of them.
     Method {
         /// The method.
         method: String,

@@ -6,7 +6,7 @@ use super::id::parse_id;
 
 /// The longest id that is picked out of a broken message.
 const LONGEST_ID: usize = 512;
-/// Longer keys are none of those that matter.
+/// Longer keys are not among those that matter.
 const LONGEST_KEY: usize = 8;
 
 /// What the keys at the top of a message say of it.
@@ -36,7 +36,7 @@ enum ScanState {
     Colon,
     /// In the top object, in a value.
     Value,
-    /// After the top object, or in something that is none.
+    /// After the top object, or in something that is not an object.
     Outside,
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn error(into: &mut Vec<u8>, dialect: Dialect, id: Option<&RequestId>
     error_tail(into, error);
 }
 
-/// An error reply to an id that is none, a fraction for instance, given back as it came.
+/// An error reply to what cannot be an id, a fraction for instance, given back as it came.
 pub(crate) fn error_to_raw(into: &mut Vec<u8>, dialect: Dialect, id: &str, error: &RpcError) {
     dialect.start("id", into);
     into.extend_from_slice(id.as_bytes());

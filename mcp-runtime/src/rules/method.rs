@@ -66,7 +66,7 @@ pub(crate) fn check(rules: &Rules, message: MessageIndex, method: &str) -> Resul
     };
     let own = |table: &Message| (table.kind, table.method.clone());
     let read = rules.protocol.by_method(method).find(|(_, read)| {
-        // A pattern of the other kind is none for this one.
+        // A pattern of the other kind does not count for this one.
         read.pattern().is_none() || (read.kind == Kind::Request) == (table.kind == Kind::Request)
     });
     let read = read.map(|(_, read)| read);

@@ -28,7 +28,7 @@ macro_rules! __record {
                 pub $optional: Option<$optional_type>,
             )*)?
             $(
-                /// The members that are none of the others.
+                /// The members that are not among the others.
                 pub $rest: $crate::shapes::Object,
             )?
         }

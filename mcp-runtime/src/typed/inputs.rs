@@ -338,7 +338,7 @@ impl Channel {
         }
     }
 
-    /// Whether an input is none that the author has written.
+    /// Whether an input is not one that the author has written.
     fn is_implied(&self, state: StateIndex, message: MessageIndex) -> bool {
         let edge = self
             .role()

@@ -2,11 +2,12 @@
 
 use std::io::{self, Read};
 
+use super::beginnings::observers;
 use super::direction::{Directions, FoundSender};
 use super::finding::Finding;
 use super::formats;
 use super::formats::record::{Broken, LogReader, Place, Record, Sender};
-use super::lanes::{Lanes, observers};
+use super::lanes::Lanes;
 use super::session::Said;
 use super::summary::Summary;
 use crate::files::Failure;

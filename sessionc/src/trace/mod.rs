@@ -12,6 +12,7 @@
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
 mod announced;
+mod beginnings;
 mod causes;
 mod direction;
 pub(crate) mod finding;

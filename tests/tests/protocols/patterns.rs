@@ -152,7 +152,7 @@ async fn on_the_wire_stand_the_method_and_its_params() {
         let client::Incoming::Extension(extension) = queue.next().await.unwrap() else { panic!() };
         assert_eq!(extension, WithMethod::new("$/telemetry", params));
     }
-    // A request below `$/` is none that the pattern of notifications stands for, and `$/trace` is listed.
+    // A request below `$/` is not one that the pattern of notifications stands for, and `$/trace` is listed.
     server.say(json!({"jsonrpc": "2.0", "id": 1, "method": "$/telemetry", "params": {}})).await;
     assert_eq!(server.hear().await.unwrap()["error"]["code"], -32601);
     server.say(json!({"jsonrpc": "2.0", "id": 2, "method": "$/trace", "params": "x"})).await;

@@ -14,7 +14,7 @@ use crate::wire::Bytes;
 
 /// How many connections are open at once.
 const CONNECTIONS: usize = 4;
-/// What a server may answer. An error of the server's own is none of it, but for *busy*.
+/// What a server may answer. An error of the server's own is not part of it, but for *busy*.
 const STATUSES: [u16; 17] =
     [100, 200, 202, 204, 400, 403, 404, 405, 406, 408, 409, 410, 413, 415, 429, 431, 503];
 

@@ -396,7 +396,7 @@ impl<'a> Walk<'a> {
         alternatives.iter().find_map(|leaf| self.samples.of(&leaf.table()))
     }
 
-    /// A value that is none of some literals.
+    /// A value that is not one of some literals.
     fn other_value(&self, alternatives: &[&Form], literals: &[&Form]) -> Option<Sample> {
         let is_known = |value: &Sample| {
             literals

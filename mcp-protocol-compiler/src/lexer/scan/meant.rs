@@ -162,7 +162,7 @@ impl Scanner<'_> {
         whole.chars().any(continues_word).then_some((start.len(), whole))
     }
 
-    /// A word with a foreign character in it: a method or a key without its quotes, or a name that is none.
+    /// A word with a foreign character in it: a method or a key without its quotes, or what is not a name.
     pub(super) fn unquoted(&mut self, foreign: Diagnostic, before: usize, whole: &str) {
         let span = self.span_of(self.at - before, whole.len());
         let mut tokens = self.lexed.tokens.iter().rev().skip_while(|token| token.start >= span.start);

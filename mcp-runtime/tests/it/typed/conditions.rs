@@ -364,7 +364,7 @@ async fn conditions_that_only_the_peer_knows_count_and_unsent_ones_do_not() {
     assert!(
         matches!(error, Error::Mismatch { problem: MismatchError::ReadAs { message, .. }, .. } if message == "Express")
     );
-    // A message that is declared and in neither type is none that the payload could be.
+    // A message that is declared and in neither type cannot be what the payload is.
     buyer.send_tell(json!({"aloud": true})).await.unwrap();
     assert!(
         matches!(incoming.next().await, Some(sale::server::Incoming::Tell(told)) if told["aloud"] == true)

@@ -38,7 +38,7 @@ pub(crate) struct Addresses {
 /// Serves until a signal asks to stop.
 ///
 /// # Errors
-/// If the address of the server is none, or the guard cannot listen.
+/// If the address of the server is not an `http` or `https` URL, or the guard cannot listen.
 pub(crate) fn run(
     addresses: &Addresses,
     limit: usize,

@@ -23,7 +23,7 @@ pub(super) const SAID: usize = 1024;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HttpClientError {
-    /// The address is none.
+    /// The address is not an `http` or `https` URL.
     Address(String),
     /// A name or a value cannot stand in the head of a request.
     Header(String),

@@ -51,7 +51,7 @@ impl HttpClient {
     /// A transport to the server at that address, over connections of its own.
     ///
     /// # Errors
-    /// If the address is none, or reqwest cannot be set up.
+    /// If the address is not an `http` or `https` URL, or reqwest cannot be set up.
     pub fn new(url: &str) -> Result<HttpClient, HttpClientError> {
         HttpClient::with_connections(HttpConnections::new()?, url)
     }
@@ -60,7 +60,7 @@ impl HttpClient {
     /// followed.
     ///
     /// # Errors
-    /// If the address is none.
+    /// If the address is not an `http` or `https` URL.
     pub fn with_connections(connections: HttpConnections, url: &str) -> Result<HttpClient, HttpClientError> {
         let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = parsed.ok_or_else(|| HttpClientError::Address(url.to_owned()))?;
@@ -95,7 +95,7 @@ impl HttpClient {
     /// ```
     ///
     /// # Errors
-    /// If it cannot be one.
+    /// If the name or the value has a character that no header may have.
     pub fn header(mut self, name: &str, value: &str) -> Result<HttpClient, HttpClientError> {
         let name =
             HeaderName::from_bytes(name.as_bytes()).map_err(|_| HttpClientError::Header(name.to_owned()))?;
@@ -153,7 +153,7 @@ impl HttpClient {
         self
     }
 
-    /// Continues sessions that somebody else has begun: `provider` names the session of each request.
+    /// Continues sessions that another program has begun: `provider` names the session of each request.
     ///
     /// ```
     /// use mcp_runtime::transport::http::{HttpClient, HttpClientError, SessionProvider};

@@ -43,7 +43,7 @@ impl Response {
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, RequestError> {
         loop {
             let Some(frame) = poll_fn(|context| self.body.poll_frame(context)).await else { return Ok(None) };
-            // What follows a body and is none of it says nothing here.
+            // What follows a body does not belong to it, and says nothing here.
             if let Ok(piece) = frame?.into_data() {
                 return Ok(Some(piece));
             }

@@ -41,7 +41,7 @@ const MISSING_CAPABILITY: i64 = -32021;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
 impl Server {
-    /// Whether a request may name its revision by itself: it is none of those with sessions.
+    /// Whether a request may name its revision by itself: it is not one of those with sessions.
     pub(super) fn may_be_stateless(&self, headers: &HeaderMap) -> bool {
         let version = text(headers, &VERSION_HEADER);
         version.is_some_and(|version| !self.options.versions.iter().any(|known| known == version))
