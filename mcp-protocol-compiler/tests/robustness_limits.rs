@@ -41,7 +41,7 @@ const LARGE: usize = 10 << 20;
 /// How much smaller inputs are in the development profile, where the compiler takes ten times as long. What is held
 /// is counted, not what time is taken, and a size at which a thousand bytes for each byte tell the linear from the
 /// quadratic is reached all the same.
-const SMALLER: usize = if cfg!(debug_assertions) { 10 } else { 1 };
+const SMALLER: usize = if cfg!(debug_assertions) { 40 } else { 1 };
 
 /// What was found in an input.
 struct Outcome {

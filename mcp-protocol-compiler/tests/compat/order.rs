@@ -7,7 +7,7 @@ use mcp_protocol_compiler::compat::Rule;
 use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
 
-use crate::random::{Random, cases};
+use crate::random::{Random, seeds};
 use crate::{comparison, verdict};
 
 /// A session type of the client.
@@ -146,7 +146,7 @@ fn related(client: &str, server: &str) -> Option<bool> {
 #[test]
 fn order_is_judged_as_in_one_file() {
     let (mut related_pairs, mut apart) = (0, 0);
-    for seed in 0..cases(600) {
+    for seed in seeds(200) {
         let mut random = Random::new(seed);
         let old = session(&mut random, 4, false);
         let mut new = old.clone();
@@ -173,13 +173,13 @@ fn order_is_judged_as_in_one_file() {
         }
     }
     println!("{related_pairs} related, {apart} apart");
-    assert!(related_pairs > 60 && apart > 60, "{related_pairs} related, {apart} apart");
+    assert!(related_pairs > 20 && apart > 20, "{related_pairs} related, {apart} apart");
 }
 
 #[test]
 fn a_file_is_compatible_with_itself_by_other_names() {
     let mut compared = 0;
-    for seed in 0..cases(300) {
+    for seed in seeds(100) {
         let mut random = Random::new(seed);
         let session = session(&mut random, 4, false);
         let old = file(&whole(&session, side_by_side(&mut random)));
@@ -190,13 +190,13 @@ fn a_file_is_compatible_with_itself_by_other_names() {
         assert!(verdict.is_compatible(), "seed {seed}: {old}\n{new}\n{:#?}", verdict.pairs);
         assert!(crate::verdict(&old, &old).changes.is_empty(), "seed {seed}: {old}");
     }
-    assert!(compared > 80, "{compared}");
+    assert!(compared > 27, "{compared}");
 }
 
 #[test]
 fn a_client_that_sends_less_is_compatible() {
     let mut compared = 0;
-    for seed in 0..cases(500) {
+    for seed in seeds(170) {
         let mut random = Random::new(seed);
         let old = session(&mut random, 4, false);
         let mut new = old.clone();
@@ -209,7 +209,7 @@ fn a_client_that_sends_less_is_compatible() {
         let new_client = &verdict.pairs[1];
         assert!(new_client.is_compatible(), "seed {seed}: {old}\n{new}\n{:#?}", new_client.found);
     }
-    assert!(compared > 30, "{compared}");
+    assert!(compared > 10, "{compared}");
     assert!(verdict(&file("(End)"), &file("(End)")).is_compatible());
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::comparison;
-use crate::random::{Random, cases};
+use crate::random::{Random, seeds};
 use crate::values::{accepts, tables, value};
 use mcp_protocol_compiler::compat::Rule;
 
@@ -150,7 +150,7 @@ fn file(shapes: &[Shape]) -> String {
 #[test]
 fn what_fits_is_accepted_and_what_breaks_is_shown() {
     let (mut fitting, mut broken, mut samples, mut silent) = (0, 0, 0, 0);
-    for seed in 0..cases(1000) {
+    for seed in seeds(400) {
         let mut random = Random::new(seed);
         let many = 1 + random.below(3);
         let mut old: Vec<Shape> = (0..many).map(|_| shape(&mut random, 3, many)).collect();
@@ -196,5 +196,5 @@ fn what_fits_is_accepted_and_what_breaks_is_shown() {
         }
     }
     println!("{fitting} fit, {broken} breaks, {samples} samples, {silent} breaks that no sample shows");
-    assert!(fitting > 100 && broken > 100 && samples > 5_000, "{fitting} {broken} {samples}");
+    assert!(fitting > 40 && broken > 40 && samples > 2_000, "{fitting} {broken} {samples}");
 }

@@ -1,5 +1,7 @@
 //! Random numbers that come again with their seed.
 
+use std::ops::Range;
+
 /// SplitMix64.
 pub(crate) struct Random(u64);
 
@@ -25,8 +27,9 @@ impl Random {
     }
 }
 
-/// How many cases a test runs; `COMPAT_CASES` multiplies it.
-pub(crate) fn cases(usual: u64) -> u64 {
-    let times = std::env::var("COMPAT_CASES").ok().and_then(|text| text.parse::<u64>().ok());
-    usual * times.unwrap_or(1)
+/// The seeds of a test that judges so many cases by default. `COMPAT_CASES` multiplies them, `COMPAT_SEED` is the first.
+pub(crate) fn seeds(usual: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let first = number("COMPAT_SEED").unwrap_or(0);
+    first..first + usual * number("COMPAT_CASES").unwrap_or(1)
 }
