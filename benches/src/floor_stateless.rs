@@ -38,16 +38,16 @@ const METHOD_HEADER: &str = "mcp-method";
 const NAME_HEADER: &str = "mcp-name";
 
 #[derive(Deserialize, Serialize)]
-struct Request<'a> {
+struct StatelessRequest<'a> {
     jsonrpc: &'a str,
     id: usize,
     method: &'a str,
     #[serde(borrow)]
-    params: Call<'a>,
+    params: StatelessCall<'a>,
 }
 
 #[derive(Deserialize, Serialize)]
-struct Call<'a> {
+struct StatelessCall<'a> {
     name: String,
     arguments: Arguments,
     #[serde(rename = "_meta", borrow)]
@@ -67,7 +67,7 @@ struct Meta<'a> {
 struct Capabilities {}
 
 #[derive(Deserialize, Serialize)]
-struct Reply<'a> {
+struct StatelessReply<'a> {
     jsonrpc: &'a str,
     id: usize,
     #[serde(borrow)]
@@ -83,9 +83,9 @@ struct CallResult<'a> {
 
 /// Answers a request whose head says what its message does.
 fn answer(headers: &HeaderMap, body: &str) -> Result<Vec<u8>, StatusCode> {
-    let request: Request<'_> = serde_json::from_str(body).map_err(|_| StatusCode::BAD_REQUEST)?;
+    let request: StatelessRequest<'_> = serde_json::from_str(body).map_err(|_| StatusCode::BAD_REQUEST)?;
     let says = |name: &str, expected: &str| headers.get(name).is_some_and(|value| value == expected);
-    let Call { name, arguments, meta } = request.params;
+    let StatelessCall { name, arguments, meta } = request.params;
     let fits = meta.version == REVISION
         && says(VERSION_HEADER, meta.version)
         && says(METHOD_HEADER, request.method)
@@ -98,7 +98,7 @@ fn answer(headers: &HeaderMap, body: &str) -> Result<Vec<u8>, StatusCode> {
     }
     let content = vec![Content::Text { text: said(&name, arguments.text) }];
     let result = CallResult { content, result_type: COMPLETE };
-    let reply = Reply { jsonrpc: "2.0", id: request.id, result };
+    let reply = StatelessReply { jsonrpc: "2.0", id: request.id, result };
     Ok(serde_json::to_vec(&reply).expect("a reply can be written"))
 }
 
@@ -106,14 +106,14 @@ fn answer(headers: &HeaderMap, body: &str) -> Result<Vec<u8>, StatusCode> {
 fn written(id: usize, tool: Tool) -> Vec<u8> {
     let meta = Meta { version: REVISION, capabilities: Capabilities {} };
     let arguments = Arguments { text: "hello".to_owned() };
-    let params = Call { name: tool.name().to_owned(), arguments, meta };
-    let request = Request { jsonrpc: "2.0", id, method: CALL, params };
+    let params = StatelessCall { name: tool.name().to_owned(), arguments, meta };
+    let request = StatelessRequest { jsonrpc: "2.0", id, method: CALL, params };
     serde_json::to_vec(&request).expect("a request can be written")
 }
 
 /// How long the text of a reply is.
 fn read(body: &[u8], id: usize, tool: Tool) -> usize {
-    let reply: Reply<'_> = serde_json::from_str(text(body)).expect("a reply comes in");
+    let reply: StatelessReply<'_> = serde_json::from_str(text(body)).expect("a reply comes in");
     assert_eq!((reply.id, reply.result.result_type), (id, COMPLETE));
     let told = Told { content: reply.result.content };
     assert_eq!(told.length(), tool.length());

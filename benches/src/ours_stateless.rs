@@ -18,9 +18,9 @@ use crate::payload::{Tool, said};
 /// A session for each call.
 pub struct OursStateless;
 
-struct McpHandler;
+struct StatelessHandler;
 
-impl server::Handler for McpHandler {
+impl server::Handler for StatelessHandler {
     async fn call_tool(&self, _: server::Context, call: CallToolParams) -> Result<ToolsCallReply, RpcError> {
         let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
         let text = text.and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -51,7 +51,7 @@ impl OverHttp for OursStateless {
     async fn serve_http(listener: TcpListener) {
         let server = HttpServer::new(ServerOptions::default(), |transport| async move {
             let server = McpServer::new(transport);
-            server.incoming().serve(McpHandler).await;
+            server.incoming().serve(StatelessHandler).await;
         });
         let router = axum::Router::new().route("/mcp", server.method_router());
         server.serve(listener, router, std::future::pending()).await.expect("the listener lasts");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_protocols::mcp_2026_07_28::server::{self, ToolsCallReply};
 use mcp_protocols::mcp_2026_07_28::types::*;
 use mcp_protocols::mcp_2026_07_28::{McpServer, Subscribing};
-use mcp_protocols::rounds::{Asker, Round, Rounds, Seal, SealError, SealingKey};
+use mcp_protocols::rounds::{Round, RoundAsker, Rounds, Seal, SealError, SealingKey};
 use mcp_runtime::{RpcError, Transport};
 use tokio::sync::watch;
 
@@ -80,7 +80,7 @@ impl server::Handler for Desk {
     ) -> Result<ToolsCallReply, RpcError> {
         match &*params.name {
             "greet" => {
-                let greet = |asker: Asker<CallToolParams>| async move {
+                let greet = |asker: RoundAsker<CallToolParams>| async move {
                     let answer = asker.elicit(form("Who is there?")).await?;
                     Ok(result(format!("Hello, {}!", name_in(&answer))))
                 };

@@ -5,7 +5,8 @@ mod shape;
 
 pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
 pub use self::shape::{
-    BOOLEANS, BUILT_IN, Member, Position, Shape, ShapeField, ShapeKind, boolean, built_in_meant, is_built_in,
+    BOOLEANS, BUILT_IN, Member, Shape, ShapeField, ShapeKind, TuplePosition, boolean, built_in_meant,
+    is_built_in,
 };
 use crate::source::Span;
 

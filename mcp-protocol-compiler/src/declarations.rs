@@ -14,7 +14,7 @@ use crate::ast::{
 use crate::source::Span;
 
 pub use self::shapes::{Alternative, DeclaredShape, Field, Form, Position, Record, Shapes};
-pub(crate) use self::shapes::{MOST_POSITIONS, Part, is_struct, number, pascal};
+pub(crate) use self::shapes::{MOST_POSITIONS, ShapePart, is_struct, number, pascal};
 
 /// All that is declared, after imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

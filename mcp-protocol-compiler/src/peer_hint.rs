@@ -2,14 +2,14 @@
 
 use mcp_protocol_machine::protocol::Side;
 
-use crate::automaton::{Comparison, Difference};
+use crate::automaton::{OtherMessage, TextComparison};
 use crate::diagnostic::{Diagnostic, Edit, Label, Severity, Suggestion};
 use crate::findings::declarations;
 use crate::relation::words::role;
 use crate::source::Span;
 
 /// Points from the findings of one role at the role `other`.
-pub(crate) fn point_at(found: &mut Vec<Diagnostic>, comparison: &Comparison, other: Side) {
+pub(crate) fn point_at(found: &mut Vec<Diagnostic>, comparison: &TextComparison, other: Side) {
     let differences = &comparison.differences;
     // Each finding with the difference it comes from, as far as that can be told.
     let causes: Vec<Option<usize>> = found
@@ -47,11 +47,11 @@ pub(crate) fn point_at(found: &mut Vec<Diagnostic>, comparison: &Comparison, oth
 
 /// Names the two actions that a finding of both roles comes from, where their texts differ in nothing else and it only
 /// names messages of the groups that stand there.
-pub(crate) fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
+pub(crate) fn name_both(finding: &mut Diagnostic, comparison: &TextComparison) {
     let ([difference], true) = (comparison.differences.as_slice(), comparison.alike_otherwise) else {
         return;
     };
-    let Difference { own, written, fitting, other, facing, only_the_name: _ } = difference;
+    let OtherMessage { own, written, fitting, other, facing, only_the_name: _ } = difference;
     let sign = if facing.starts_with('!') { '!' } else { '?' };
     let turned = format!("{sign}{}", written.trim_start_matches(['!', '?']));
     let named = |actions: [&String; 2]| {
@@ -76,7 +76,7 @@ pub(crate) fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
 
 /// The difference that a finding comes from. Where the texts fit but for names, each finding comes from one of them:
 /// without it the role would be the dual of one that is right.
-fn cause(finding: &Diagnostic, comparison: &Comparison) -> Option<usize> {
+fn cause(finding: &Diagnostic, comparison: &TextComparison) -> Option<usize> {
     let differences = comparison.differences.iter().enumerate();
     let near = differences
         .filter(|(_, difference)| {
@@ -88,7 +88,7 @@ fn cause(finding: &Diagnostic, comparison: &Comparison) -> Option<usize> {
 }
 
 /// How far a finding is from a difference: whether it starts there, whether it speaks of it, and how far it starts.
-fn distance(finding: &Diagnostic, difference: &Difference) -> (bool, bool, bool, u32) {
+fn distance(finding: &Diagnostic, difference: &OtherMessage) -> (bool, bool, bool, u32) {
     let primary = finding.labels.first().map_or(Span::default(), |label| label.span);
     let speaks = finding.labels.iter().any(|label| overlap(label.span, difference.own));
     (
@@ -103,8 +103,8 @@ fn overlap(one: Span, two: Span) -> bool {
     one.file == two.file && one.start < two.end && two.start < one.end
 }
 
-fn pointing(mut finding: Diagnostic, difference: &Difference, other: Side) -> Diagnostic {
-    let Difference { own, written, fitting, other: place, facing, only_the_name } = difference;
+fn pointing(mut finding: Diagnostic, difference: &OtherMessage, other: Side) -> Diagnostic {
+    let OtherMessage { own, written, fitting, other: place, facing, only_the_name } = difference;
     if !finding.labels.iter().any(|label| overlap(label.span, *own)) {
         finding = finding.also(*own, format!("`{written}` stands here"));
     }

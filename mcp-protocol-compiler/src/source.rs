@@ -58,7 +58,7 @@ impl Span {
 
 /// A line and a column, both counted from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position {
+pub struct LineColumn {
     /// The line.
     pub line: u32,
     /// The column in characters.
@@ -140,19 +140,19 @@ impl SourceMap {
     }
 
     /// Line and column of a byte; a byte behind the end counts as the end.
-    pub fn position(&self, file: FileId, offset: u32) -> Position {
+    pub fn position(&self, file: FileId, offset: u32) -> LineColumn {
         let line = self.line_number(file, offset);
-        let Some(file) = self.file(file) else { return Position { line, column: 1 } };
+        let Some(file) = self.file(file) else { return LineColumn { line, column: 1 } };
         let start = file.lines.get(line as usize - 1).copied().unwrap_or(0) as usize;
         let end = (offset as usize).min(file.text.len());
         let before = file.text.as_bytes().get(start..end).unwrap_or(&[]);
         // Every byte that does not continue a character starts one.
         let column = before.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
-        Position { line, column: column as u32 + 1 }
+        LineColumn { line, column: column as u32 + 1 }
     }
 
     /// Line and column where a place starts.
-    pub fn start(&self, span: Span) -> Position {
+    pub fn start(&self, span: Span) -> LineColumn {
         self.position(span.file, span.start)
     }
 
@@ -184,10 +184,10 @@ mod tests {
     fn lines_and_columns_count_characters() {
         let mut sources = SourceMap::new();
         let file = sources.add("a.session", "α ⊕ β\nx");
-        assert_eq!(sources.position(file, 0), Position { line: 1, column: 1 });
-        assert_eq!(sources.position(file, 7), Position { line: 1, column: 5 });
-        assert_eq!(sources.position(file, 10), Position { line: 2, column: 1 });
-        assert_eq!(sources.position(file, 99), Position { line: 2, column: 2 });
+        assert_eq!(sources.position(file, 0), LineColumn { line: 1, column: 1 });
+        assert_eq!(sources.position(file, 7), LineColumn { line: 1, column: 5 });
+        assert_eq!(sources.position(file, 10), LineColumn { line: 2, column: 1 });
+        assert_eq!(sources.position(file, 99), LineColumn { line: 2, column: 2 });
         assert_eq!(sources.slice(sources.line(file, 1)), "α ⊕ β");
         assert_eq!(sources.slice(sources.line(file, 2)), "x");
     }
@@ -197,6 +197,6 @@ mod tests {
         let sources = SourceMap::new();
         let nowhere = Span { file: FileId(7), start: 3, end: 9 };
         assert_eq!(sources.slice(nowhere), "");
-        assert_eq!(sources.start(nowhere), Position { line: 1, column: 1 });
+        assert_eq!(sources.start(nowhere), LineColumn { line: 1, column: 1 });
     }
 }

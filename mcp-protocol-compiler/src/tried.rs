@@ -147,7 +147,7 @@ fn place(edit: &Edit, of_state: bool, sources: &SourceMap, resolution: &Resoluti
 }
 
 /// What stands in one state.
-struct Written {
+struct StateText {
     span: Span,
     /// Whether it is a whole choice, which one more branch may join; else the rest of a sequence.
     whole: bool,
@@ -155,22 +155,22 @@ struct Written {
 
 /// What stands in the state that has this span, which is a definition's or that of the state's first step. An empty
 /// span is the end of it.
-fn state(span: Span, resolution: &Resolution) -> Option<Written> {
+fn state(span: Span, resolution: &Resolution) -> Option<StateText> {
     let same = |other: Span| {
         other == span || span.start == span.end && (other.file, other.end) == (span.file, span.start)
     };
     let definitions = &resolution.definitions;
     if let Some(definition) = definitions.iter().find(|definition| same(definition.span)) {
-        return Some(Written { span: definition.body.span, whole: true });
+        return Some(StateText { span: definition.body.span, whole: true });
     }
     let mut choices: Vec<&Choice> = definitions.iter().map(|definition| &definition.body).collect();
     while let Some(choice) = choices.pop() {
         for branch in &choice.branches {
             match branch.actions.iter().position(|action| same(action.span)) {
-                Some(0) => return Some(Written { span: choice.span, whole: true }),
+                Some(0) => return Some(StateText { span: choice.span, whole: true }),
                 Some(index) => {
                     let first = branch.actions.get(index)?.span;
-                    return Some(Written { span: first.to(branch.span), whole: false });
+                    return Some(StateText { span: first.to(branch.span), whole: false });
                 }
                 None => {}
             }

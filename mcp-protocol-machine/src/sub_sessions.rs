@@ -134,7 +134,7 @@ impl Running {
 
 /// What a message finds by the values that it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holder {
+pub(crate) enum ValueHolder {
     /// The sub-session that it belongs to.
     Running(SubSessionNumber),
     /// No sub-session in the space where its values are looked for. `last` says that it is the space of the message's
@@ -205,9 +205,9 @@ impl SubSessions {
     ) -> bool {
         let Some(body) = self.later(direction, message) else { return false };
         match self.find(body, keys) {
-            Holder::Running(_) => true,
+            ValueHolder::Running(_) => true,
             // As a step it belongs to the inner body, where it finds none.
-            Holder::Missing { space, last } => {
+            ValueHolder::Missing { space, last } => {
                 last && space.outer.is_some() && self.bodies.opens(body, direction, message)
             }
         }
@@ -234,16 +234,16 @@ impl SubSessions {
 
     /// The running sub-session of a body that holds the values which a message carries. It is looked for within the
     /// sub-sessions around it, the outermost first.
-    pub(crate) fn find(&self, body: u32, keys: &[(KeyIndex, KeyValue)]) -> Holder {
+    pub(crate) fn find(&self, body: u32, keys: &[(KeyIndex, KeyValue)]) -> ValueHolder {
         let mut outer = None;
         for &around in self.bodies.way(body) {
             let space = Space { body: around, outer };
             match keys.iter().find_map(|(key, value)| self.holder(space, *key, value)) {
                 Some(holder) => outer = Some(holder),
-                None => return Holder::Missing { space, last: around == body },
+                None => return ValueHolder::Missing { space, last: around == body },
             }
         }
-        outer.map_or(Holder::Missing { space: Space::of(body), last: true }, Holder::Running)
+        outer.map_or(ValueHolder::Missing { space: Space::of(body), last: true }, ValueHolder::Running)
     }
 
     /// The running sub-session that holds a value of a key.

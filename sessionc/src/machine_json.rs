@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// What of a machine is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct MachinePart {
     /// The state that the others are reached from.
     pub(crate) start: StateIndex,
     /// Whether refusals and cancels are written that the author did not write.
@@ -58,7 +58,7 @@ struct EdgeJson<'a> {
 }
 
 /// The machine of one side, if that is declared.
-pub(crate) fn of(protocol: &Protocol, side: Side, part: Part) -> Option<MachineJson<'_>> {
+pub(crate) fn of(protocol: &Protocol, side: Side, part: MachinePart) -> Option<MachineJson<'_>> {
     let role = protocol.role(side)?;
     Some(MachineJson {
         protocol: &protocol.name,
@@ -77,7 +77,7 @@ pub(crate) fn of(protocol: &Protocol, side: Side, part: Part) -> Option<MachineJ
 }
 
 /// What can be reached, in the order of the tables.
-fn reachable(role: &Role, part: Part) -> BTreeSet<StateIndex> {
+fn reachable(role: &Role, part: MachinePart) -> BTreeSet<StateIndex> {
     let mut found = BTreeSet::new();
     let mut left = vec![part.start];
     while let Some(index) = left.pop() {
@@ -88,12 +88,17 @@ fn reachable(role: &Role, part: Part) -> BTreeSet<StateIndex> {
     found
 }
 
-fn edges(state: &State, part: Part) -> impl Iterator<Item = &Edge> {
+fn edges(state: &State, part: MachinePart) -> impl Iterator<Item = &Edge> {
     let is_implied = |edge: &&Edge| matches!(edge.origin, Origin::Refusal | Origin::Cancel);
     state.edges.iter().filter(move |edge| part.refusals || !is_implied(edge))
 }
 
-fn state<'a>(protocol: &'a Protocol, role: &'a Role, index: StateIndex, part: Part) -> Option<StateJson<'a>> {
+fn state<'a>(
+    protocol: &'a Protocol,
+    role: &'a Role,
+    index: StateIndex,
+    part: MachinePart,
+) -> Option<StateJson<'a>> {
     let state = role.state(index)?;
     Some(StateJson {
         name: &state.name,

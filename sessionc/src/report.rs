@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Edit, Label, Severity, json, render};
 use mcp_protocol_compiler::explain;
-use mcp_protocol_compiler::source::{Position, SourceMap, Span};
+use mcp_protocol_compiler::source::{LineColumn, SourceMap, Span};
 use serde::Serialize;
 
 use crate::arguments::FindingFormat;
@@ -188,7 +188,7 @@ fn file(sources: &SourceMap, span: Span) -> &Path {
 }
 
 fn region(sources: &SourceMap, span: Span) -> Region {
-    let point = |Position { line, column }| Point { line, column };
+    let point = |LineColumn { line, column }| Point { line, column };
     let end = sources.position(span.file, span.end);
     Region { start: point(sources.start(span)), end: Some(point(end)) }
 }

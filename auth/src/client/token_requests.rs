@@ -75,12 +75,12 @@ impl TokenRequests<'_> {
 /// Whether a token endpoint has refused a request because its proof has no nonce, or an old one.
 fn wants_nonce(response: &HttpResponse) -> bool {
     #[derive(Deserialize)]
-    struct Refusal {
+    struct TokenRefusal {
         error: String,
     }
 
     let refused = response.status().is_client_error();
-    refused && serde_json::from_slice(response.body()).is_ok_and(|Refusal { error }| error == USE_NONCE)
+    refused && serde_json::from_slice(response.body()).is_ok_and(|TokenRefusal { error }| error == USE_NONCE)
 }
 
 impl<'c> AsyncHttpClient<'c> for TokenRequests<'_> {

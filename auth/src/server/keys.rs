@@ -22,12 +22,12 @@ const APART: Duration = Duration::from_secs(10);
 pub(super) struct Keys {
     connections: reqwest::Client,
     address: String,
-    known: Mutex<Known>,
+    known: Mutex<KnownKeys>,
     turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownKeys {
     keys: Option<Arc<JwkSet>>,
     /// When they were requested last.
     requested: Option<Instant>,
@@ -40,7 +40,7 @@ impl Keys {
         Keys { connections, address, known: Mutex::default(), turn: tokio::sync::Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownKeys> {
         // Nothing that is done under the lock panics.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl Keys {
             Some(id) => keys.find(id).cloned(),
             None => keys.keys.first().filter(|_| keys.keys.len() == 1).cloned(),
         };
-        let fresh = |known: &Known| {
+        let fresh = |known: &KnownKeys| {
             known.read.filter(|read| read.elapsed() < AGE).and(known.keys.as_deref()).and_then(find)
         };
         if let Some(key) = fresh(&self.known()) {

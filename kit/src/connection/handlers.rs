@@ -23,7 +23,7 @@ type Handler<P, R> = Arc<dyn Fn(P) -> BoxFuture<'static, Result<R, Failure>> + S
 /// Answers what servers ask, as [`ConnectOptions`](super::ConnectOptions) say.
 #[derive(Clone, Default)]
 pub struct Handlers {
-    forms: Vec<Form>,
+    forms: Vec<FormFiller>,
     elicitation: Option<Handler<ElicitParams, ElicitResult>>,
     model: Option<Handler<CreateMessageParams, CreateMessageResult>>,
     roots: Option<Handler<(), Vec<Root>>>,
@@ -31,7 +31,7 @@ pub struct Handlers {
 
 /// Fills in the forms with the fields of a type.
 #[derive(Clone)]
-struct Form {
+struct FormFiller {
     fields: FormSchema,
     answer: Handler<ElicitFormParams, ElicitResult>,
 }
@@ -59,7 +59,7 @@ impl Handlers {
                 })
             })
         });
-        self.forms.push(Form { fields, answer });
+        self.forms.push(FormFiller { fields, answer });
     }
 
     pub(super) fn set_elicitation<F>(&mut self, answer: impl Fn(ElicitParams) -> F + Send + Sync + 'static)

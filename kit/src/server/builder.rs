@@ -115,7 +115,7 @@ impl<S: Send + Sync + 'static> Server<S> {
 
     /// Adds a tool.
     pub fn tool<T: Tool<S>>(self) -> Server<S> {
-        self.with_tool(tool::Entry::of::<T>())
+        self.with_tool(tool::ToolEntry::of::<T>())
     }
 
     /// Adds a tool that is a function of its arguments and the state, and asks the client nothing. Its name and its description
@@ -139,7 +139,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         F: Future<Output = Result<O, Failure>> + Send + 'static,
     {
         let run = move |arguments, state, _: Client| run(arguments, state);
-        self.with_tool(tool::Entry::new(name_of::<T>(), description_of::<T>(), run))
+        self.with_tool(tool::ToolEntry::new(name_of::<T>(), description_of::<T>(), run))
     }
 
     /// Adds a tool that is a function, with a name and a description of its own: of its arguments, the state and the client. What
@@ -164,10 +164,10 @@ impl<S: Send + Sync + 'static> Server<S> {
         O: Output,
         F: Future<Output = Result<O, Failure>> + Send + 'static,
     {
-        self.with_tool(tool::Entry::new(name.into(), Some(description.into()), run))
+        self.with_tool(tool::ToolEntry::new(name.into(), Some(description.into()), run))
     }
 
-    fn with_tool(mut self, entry: Result<tool::Entry<S>, Problem>) -> Server<S> {
+    fn with_tool(mut self, entry: Result<tool::ToolEntry<S>, Problem>) -> Server<S> {
         match entry {
             Ok(entry) if self.parts.find_tool(&entry.tool.name).is_some() => {
                 self.problems.push(Problem::SameName { name: entry.tool.name });
@@ -181,13 +181,13 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Adds tools that are known only while the program runs. One of them that has the name of another tool of the server is
     /// left out.
     pub fn tools<T: Tools<S>>(mut self) -> Server<S> {
-        self.parts.other_tools.push(tools::Entry::of::<T>());
+        self.parts.other_tools.push(tools::ToolsEntry::of::<T>());
         self
     }
 
     /// Adds a prompt.
     pub fn prompt<P: Prompt<S>>(self) -> Server<S> {
-        self.with_prompt(prompt::Entry::of::<P>())
+        self.with_prompt(prompt::PromptEntry::of::<P>())
     }
 
     /// Adds a prompt that is a function, with a name and a description of its own.
@@ -202,10 +202,10 @@ impl<S: Send + Sync + 'static> Server<S> {
         N: Needs,
         F: Future<Output = Result<Vec<PromptMessage>, Failure>> + Send + 'static,
     {
-        self.with_prompt(prompt::Entry::new(name.into(), Some(description.into()), get))
+        self.with_prompt(prompt::PromptEntry::new(name.into(), Some(description.into()), get))
     }
 
-    fn with_prompt(mut self, entry: Result<prompt::Entry<S>, Problem>) -> Server<S> {
+    fn with_prompt(mut self, entry: Result<prompt::PromptEntry<S>, Problem>) -> Server<S> {
         match entry {
             Ok(entry) if self.parts.find_prompt(&entry.prompt.name).is_some() => {
                 self.problems.push(Problem::SameName { name: entry.prompt.name });
@@ -218,7 +218,7 @@ impl<S: Send + Sync + 'static> Server<S> {
 
     /// Adds resources.
     pub fn resource<R: Resource<S>>(mut self) -> Server<S> {
-        match resource::Entry::of::<R>() {
+        match resource::ResourceEntry::of::<R>() {
             Ok(entry) if self.parts.resources.iter().any(|other| other.uri == entry.uri) => {
                 self.problems.push(Problem::SameName { name: entry.uri.to_owned() });
             }

@@ -28,11 +28,11 @@ pub(super) struct Parts<S> {
     pub(super) instructions: Option<String>,
     pub(super) state: Arc<S>,
     pub(super) changes: Changes,
-    pub(super) tools: Vec<tool::Entry<S>>,
+    pub(super) tools: Vec<tool::ToolEntry<S>>,
     /// Those that are known only while the program runs.
-    pub(super) other_tools: Vec<tools::Entry<S>>,
-    pub(super) prompts: Vec<prompt::Entry<S>>,
-    pub(super) resources: Vec<resource::Entry<S>>,
+    pub(super) other_tools: Vec<tools::ToolsEntry<S>>,
+    pub(super) prompts: Vec<prompt::PromptEntry<S>>,
+    pub(super) resources: Vec<resource::ResourceEntry<S>>,
     pub(super) page_size: usize,
 }
 
@@ -46,11 +46,11 @@ async fn logged<F: Future>(_: Asker, work: F) -> F::Output {
 }
 
 impl<S> Parts<S> {
-    pub(super) fn find_tool(&self, name: &str) -> Option<&tool::Entry<S>> {
+    pub(super) fn find_tool(&self, name: &str) -> Option<&tool::ToolEntry<S>> {
         self.tools.iter().find(|entry| entry.tool.name == name)
     }
 
-    pub(super) fn find_prompt(&self, name: &str) -> Option<&prompt::Entry<S>> {
+    pub(super) fn find_prompt(&self, name: &str) -> Option<&prompt::PromptEntry<S>> {
         self.prompts.iter().find(|entry| entry.prompt.name == name)
     }
 }
@@ -62,7 +62,7 @@ type ParamHeaders = std::collections::HashMap<String, Arc<mcp_runtime::transport
 impl<S> Parts<S> {
     /// The arguments that calls repeat in headers, by the name of the tool.
     pub(super) fn param_headers(&self) -> Result<ParamHeaders, super::problem::Problem> {
-        let headers = |entry: &tool::Entry<S>| {
+        let headers = |entry: &tool::ToolEntry<S>| {
             let name = entry.tool.name.clone();
             // A schema that the kit has made can be written.
             let schema = serde_json::to_value(&entry.tool.input_schema).unwrap_or_default();
@@ -91,7 +91,7 @@ impl<S: Send + Sync + 'static> Parts<S> {
         Err(RpcError::invalid_params(format!("there is no tool `{}`", params.name)))
     }
 
-    fn find_resource(&self, uri: &str) -> Option<&resource::Entry<S>> {
+    fn find_resource(&self, uri: &str) -> Option<&resource::ResourceEntry<S>> {
         // One URI alone goes ahead of a template.
         let fixed = self.resources.iter().find(|entry| entry.uri == uri);
         fixed.or_else(|| self.resources.iter().find(|entry| entry.has(uri)))
@@ -168,7 +168,7 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         _: Context,
         params: PaginatedParams,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
-        let templates = self.resources.iter().filter_map(resource::Entry::template);
+        let templates = self.resources.iter().filter_map(resource::ResourceEntry::template);
         let (templates, next) = page(templates, params.cursor.as_deref(), self.page_size)?;
         let mut result = ListResourceTemplatesResult::new(templates, 0, CacheScope::Private);
         result.next_cursor = next;

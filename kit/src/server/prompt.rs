@@ -93,7 +93,7 @@ pub(crate) type Complete<S> =
 type Completed = Result<Vec<String>, Failure>;
 
 /// A prompt that a server has.
-pub(crate) struct Entry<S> {
+pub(crate) struct PromptEntry<S> {
     pub(crate) prompt: types::Prompt,
     are_met: fn(&ClientCapabilities) -> bool,
     #[expect(clippy::type_complexity, reason = "it is called in one place")]
@@ -101,16 +101,16 @@ pub(crate) struct Entry<S> {
     pub(crate) complete: Complete<S>,
 }
 
-impl<S: Send + Sync + 'static> Entry<S> {
+impl<S: Send + Sync + 'static> PromptEntry<S> {
     /// A type that is a prompt.
-    pub(crate) fn of<P: Prompt<S>>() -> Result<Entry<S>, Problem> {
+    pub(crate) fn of<P: Prompt<S>>() -> Result<PromptEntry<S>, Problem> {
         let name = P::NAME.map_or_else(name_of::<P>, str::to_owned);
         let get = |arguments: P, state: Arc<S>, client| async move { arguments.get(&state, client).await };
-        let entry = Entry::new::<P, P::Needs, _, _>(name, description_of::<P>(), get)?;
+        let entry = PromptEntry::new::<P, P::Needs, _, _>(name, description_of::<P>(), get)?;
         let complete: Complete<S> = Box::new(|state, context, typed| {
             Box::pin(async move { P::complete(&state, &context, &typed).await })
         });
-        Ok(Entry { complete, prompt: P::describe(entry.prompt), ..entry })
+        Ok(PromptEntry { complete, prompt: P::describe(entry.prompt), ..entry })
     }
 
     /// A function that is a prompt, and suggests nothing.
@@ -118,7 +118,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
         name: String,
         description: Option<String>,
         get: G,
-    ) -> Result<Entry<S>, Problem>
+    ) -> Result<PromptEntry<S>, Problem>
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,
         N: Needs,
@@ -130,7 +130,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
         prompt.description.clone_from(&description);
         prompt.arguments = arguments(&schema);
         let get = Arc::new(get);
-        Ok(Entry {
+        Ok(PromptEntry {
             prompt,
             are_met: N::are_met,
             get: Box::new(move |state, asker, changes, params| {

@@ -114,7 +114,7 @@ type Read = Result<ReadResourceResult, Failure>;
 type Listed = Result<Vec<types::Resource>, Failure>;
 
 /// Resources that a server has.
-pub(crate) struct Entry<S> {
+pub(crate) struct ResourceEntry<S> {
     pub(crate) uri: &'static str,
     template: Template,
     described: types::Resource,
@@ -130,14 +130,14 @@ pub(crate) struct Entry<S> {
     pub(crate) complete: Complete<S>,
 }
 
-impl<S: Send + Sync + 'static> Entry<S> {
-    pub(crate) fn of<R: Resource<S>>() -> Result<Entry<S>, Problem> {
+impl<S: Send + Sync + 'static> ResourceEntry<S> {
+    pub(crate) fn of<R: Resource<S>>() -> Result<ResourceEntry<S>, Problem> {
         let template = Template::parse(R::URI)
             .map_err(|reason| Problem::NoTemplate { uri: R::URI.to_owned(), reason })?;
         let mut resource = types::Resource::new(R::URI, name_of::<R>());
         resource.description = description_of::<R>();
         resource.mime_type = R::MIME_TYPE.map(str::to_owned);
-        Ok(Entry {
+        Ok(ResourceEntry {
             uri: R::URI,
             template,
             described: R::describe(resource),

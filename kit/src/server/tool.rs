@@ -76,7 +76,7 @@ pub trait Tool<S>: DeserializeOwned + JsonSchema + Send + 'static {
 const MISSING_CAPABILITY: i64 = -32021;
 
 /// A tool that a server has.
-pub(crate) struct Entry<S> {
+pub(crate) struct ToolEntry<S> {
     pub(crate) tool: types::Tool,
     are_met: fn(&ClientCapabilities) -> bool,
     needs: fn() -> ClientCapabilities,
@@ -86,12 +86,12 @@ pub(crate) struct Entry<S> {
 
 type Called = Result<CallToolResult, RpcError>;
 
-impl<S: Send + Sync + 'static> Entry<S> {
+impl<S: Send + Sync + 'static> ToolEntry<S> {
     /// A type that is a tool.
-    pub(crate) fn of<T: Tool<S>>() -> Result<Entry<S>, Problem> {
+    pub(crate) fn of<T: Tool<S>>() -> Result<ToolEntry<S>, Problem> {
         let name = T::NAME.map_or_else(name_of::<T>, str::to_owned);
         let run = |arguments: T, state: Arc<S>, client| async move { arguments.run(&state, client).await };
-        let mut entry = Entry::new::<T, T::Needs, T::Output, _, _>(name, description_of::<T>(), run)?;
+        let mut entry = ToolEntry::new::<T, T::Needs, T::Output, _, _>(name, description_of::<T>(), run)?;
         entry.tool = T::describe(entry.tool);
         Ok(entry)
     }
@@ -101,7 +101,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
         name: String,
         description: Option<String>,
         run: R,
-    ) -> Result<Entry<S>, Problem>
+    ) -> Result<ToolEntry<S>, Problem>
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,
         N: Needs,
@@ -114,7 +114,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
         tool.description = description;
         tool.output_schema = O::schema();
         let run = Arc::new(run);
-        Ok(Entry {
+        Ok(ToolEntry {
             tool,
             are_met: N::are_met,
             needs: N::capabilities,

@@ -59,14 +59,14 @@ type Listed = Result<Vec<types::Tool>, Failure>;
 type Called = Result<Option<CallToolResult>, Failure>;
 
 /// Tools that a server has.
-pub(crate) struct Entry<S> {
+pub(crate) struct ToolsEntry<S> {
     list: fn(Arc<S>, Context) -> BoxFuture<'static, Listed>,
     call: fn(Arc<S>, String, Object, Client) -> BoxFuture<'static, Called>,
 }
 
-impl<S: Send + Sync + 'static> Entry<S> {
-    pub(crate) fn of<T: Tools<S>>() -> Entry<S> {
-        Entry {
+impl<S: Send + Sync + 'static> ToolsEntry<S> {
+    pub(crate) fn of<T: Tools<S>>() -> ToolsEntry<S> {
+        ToolsEntry {
             list: |state, context| Box::pin(async move { T::list(&state, &context).await }),
             call: |state, name, arguments, client| {
                 Box::pin(async move { T::call(&state, &name, arguments, client).await })

@@ -25,7 +25,7 @@ pub enum ShapeKind {
     List(Box<Shape>),
     /// `[Address, string?]`, `[address: Address]`, `[Address,]`, `[]`: a list with these positions. Either all have a label or
     /// none has, and only the last ones may be absent.
-    Tuple(Vec<Position>),
+    Tuple(Vec<TuplePosition>),
     /// `map Tool`: an object with any keys, whose values are all of one shape.
     Map(Box<Shape>),
     /// `{ name: string, title?: string }`
@@ -77,7 +77,7 @@ pub struct ShapeField {
 
 /// One position of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct TuplePosition {
     /// Documentation comments before it, if it has a label.
     pub documentation: Vec<String>,
     /// Its label, without quotes.
@@ -88,7 +88,7 @@ pub struct Position {
     pub shape: Shape,
 }
 
-impl Position {
+impl TuplePosition {
     /// From its first to its last token, without documentation.
     pub fn span(&self) -> Span {
         self.label.as_ref().map_or(self.shape.span, |label| label.span.to(self.shape.span))

@@ -16,16 +16,16 @@ use crate::source::Span;
 
 /// How two roles' texts compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Comparison {
+pub struct TextComparison {
     /// Where one message stands in another's place, in the order of a walk from the start.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<OtherMessage>,
     /// Whether the texts are each other's duals but for these.
     pub alike_otherwise: bool,
 }
 
 /// One message in another's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct OtherMessage {
     /// The action of the role with mistakes.
     pub own: Span,
     /// As it is written, `?ToolsResult`.
@@ -47,7 +47,7 @@ const MOST_COMPARED: usize = 200_000;
 const DEPTH: usize = 4;
 
 /// Compares the text of one role with that of the other.
-pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &RoleGraph<'_>) -> Comparison {
+pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &RoleGraph<'_>) -> TextComparison {
     let mut walk = TextWalk {
         resolution,
         own: &own.graph,
@@ -55,7 +55,7 @@ pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &Role
         waiting: VecDeque::from([(own.start, other.start, None)]),
         seen: Set::default(),
         numbers: HashMap::new(),
-        found: Comparison { differences: Vec::new(), alike_otherwise: true },
+        found: TextComparison { differences: Vec::new(), alike_otherwise: true },
         left: MOST_COMPARED,
     };
     while let Some((own, other, behind)) = walk.waiting.pop_front() {
@@ -63,7 +63,7 @@ pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &Role
             walk.places(own, other, behind);
         }
         if walk.left == 0 {
-            return Comparison::default();
+            return TextComparison::default();
         }
     }
     walk.found
@@ -87,13 +87,13 @@ struct TextWalk<'a> {
     seen: Set<(NodeId, NodeId)>,
     /// The places of the differences, and where each is in the list.
     numbers: HashMap<(Span, Span), usize>,
-    found: Comparison,
+    found: TextComparison,
     /// How many comparisons may still be made.
     left: usize,
 }
 
 /// Which of two lists' members belong together.
-struct Pairing {
+struct Pairs {
     pairs: Vec<(usize, usize)>,
     /// Pairs that do not fit, and are each other's only partners.
     unlike: Vec<(usize, usize)>,
@@ -176,7 +176,7 @@ impl<'a> TextWalk<'a> {
         let differences = &mut self.found.differences;
         *self.numbers.entry((own.span, other.span)).or_insert_with(|| {
             let action = |direction, name: &str| format!("{}{name}", sign(direction));
-            differences.push(Difference {
+            differences.push(OtherMessage {
                 own: own.head(),
                 written: action(own.direction, &own.message.text),
                 fitting: action(own.direction, &other.message.text),
@@ -216,7 +216,7 @@ impl<'a> TextWalk<'a> {
         own: &[T],
         other: &[T],
         mut fits: impl FnMut(&mut Self, T, T) -> bool,
-    ) -> Pairing {
+    ) -> Pairs {
         let mut pairs = Vec::new();
         let (mut own_left, mut other_left) = (Vec::new(), Vec::new());
         for index in 0..own.len().max(other.len()) {
@@ -240,12 +240,12 @@ impl<'a> TextWalk<'a> {
             (own, other) => {
                 let same = own.iter().zip(other).all(|((one, _), (two, _))| one == two);
                 if !same || own.len() != other.len() {
-                    return Pairing { pairs, unlike: Vec::new(), incomplete: true };
+                    return Pairs { pairs, unlike: Vec::new(), incomplete: true };
                 }
                 own.iter().map(|(index, _)| (*index, *index)).collect()
             }
         };
-        Pairing { pairs, unlike, incomplete: false }
+        Pairs { pairs, unlike, incomplete: false }
     }
 
     fn fits(&mut self, own: FirstStep<'a>, other: FirstStep<'a>, depth: usize) -> bool {

@@ -38,7 +38,7 @@ pub(super) fn loose(states: &[RawState], nesting: &Nesting, declarations: &Decla
             .map(|edge| StepAt { state, action: (edge.direction, edge.message) })
             .for_each(&mut add);
     }
-    let ways = Paths::new(states, declarations);
+    let ways = SubSessionPaths::new(states, declarations);
     by_keys.into_iter().flat_map(|(keys, steps)| ways.without(&keys, steps)).collect()
 }
 
@@ -67,7 +67,7 @@ fn openers(states: &[RawState]) -> Vec<&RawEdge> {
 }
 
 /// The ways through sub-sessions, forwards and backwards.
-struct Paths<'a> {
+struct SubSessionPaths<'a> {
     states: &'a [RawState],
     declarations: &'a Declarations,
     openers: Vec<&'a RawEdge>,
@@ -75,8 +75,8 @@ struct Paths<'a> {
     before: HashMap<usize, Vec<(usize, Option<MessageIndex>)>>,
 }
 
-impl<'a> Paths<'a> {
-    fn new(states: &'a [RawState], declarations: &'a Declarations) -> Paths<'a> {
+impl<'a> SubSessionPaths<'a> {
+    fn new(states: &'a [RawState], declarations: &'a Declarations) -> SubSessionPaths<'a> {
         let mut before: HashMap<usize, Vec<(usize, Option<MessageIndex>)>> = HashMap::new();
         for (state, _) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
             for edge in steps(states, state) {
@@ -86,7 +86,7 @@ impl<'a> Paths<'a> {
                 before.entry(part).or_default().push((state, None));
             }
         }
-        Paths { states, declarations, openers: openers(states), before }
+        SubSessionPaths { states, declarations, openers: openers(states), before }
     }
 
     /// Those of some steps that can be reached on a way that carries none of some keys.
@@ -133,7 +133,7 @@ impl<'a> Fresh<'a> {
             .filter(|carried| carried.place == KeyPlace::Id)
             .map(|carried| carried.key)
             .collect();
-        let ways = (!by_id.is_empty()).then(|| Paths::new(states, declarations));
+        let ways = (!by_id.is_empty()).then(|| SubSessionPaths::new(states, declarations));
         let carried = |message: MessageIndex| {
             let keys = declarations.message(message).map_or(&[][..], |message| &message.table.keys);
             let mut seen = BTreeSet::new();

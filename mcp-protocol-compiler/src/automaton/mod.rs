@@ -40,7 +40,7 @@ use crate::diagnostic::Diagnostic;
 use finding::{Finding, errors};
 use lower::RoleGraph;
 
-pub use compare_text::{Comparison, Difference};
+pub use compare_text::{OtherMessage, TextComparison};
 pub use state::{Automaton, Edge, State, SubSessionType};
 
 /// The session types of both roles as graphs.
@@ -85,10 +85,10 @@ impl<'a> Lowered<'a> {
     }
 
     /// How the text of one role compares with that of the other one.
-    pub fn compare(&self, side: Side) -> Comparison {
+    pub fn compare(&self, side: Side) -> TextComparison {
         match (self.role(side), self.role(side.other())) {
             (Some(own), Some(other)) => compare_text::compare(self.resolution, own, other),
-            _ => Comparison::default(),
+            _ => TextComparison::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Text};
 
 use crate::declarations::{Declarations, Message};
-use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, TextChange};
 
 /// Alternatives that nothing tells apart, or of which one is never read.
 pub const NOT_TOLD_APART: Code = Code("S0112");
@@ -75,7 +75,7 @@ fn nothing_to_look_in(message: &Message) -> Option<Diagnostic> {
             .label(format!("carries nothing in which `{condition}` could be looked for"))
             .changes(
                 format!("declare what it carries: `{name} (_)` for any JSON, or `{name} (Type)`"),
-                [Change::Payload(name.to_string())],
+                [TextChange::Payload(name.to_string())],
             ),
     )
 }
@@ -106,7 +106,7 @@ fn same_condition(message: &Message, first: &Message) -> Diagnostic {
                     "give them different conditions, for instance `{} … if other`, or make them one reply",
                     names.1
                 ),
-                [Change::Condition(message.span, " if other".to_owned())],
+                [TextChange::Condition(message.span, " if other".to_owned())],
             ),
         None => diagnostic
             .label("comes without a condition, too")
@@ -120,7 +120,7 @@ fn same_condition(message: &Message, first: &Message) -> Diagnostic {
             )
             .changes(
                 format!("write `if field` behind `{0}`, with a field of the result that only `{0}` has", names.1),
-                [Change::Condition(message.span, " if field".to_owned())],
+                [TextChange::Condition(message.span, " if field".to_owned())],
             ),
     }
 }
@@ -134,7 +134,10 @@ fn never_read(message: &Message, first: &Message) -> Diagnostic {
         .label(format!("whatever fits {} fits {}, too", condition(message), condition(first)))
         .also(first.span, format!("`{before}` comes first"))
         .with_note("of the alternatives whose condition holds the first one declared is read")
-        .changes(format!("declare `{name}` before `{before}`"), [Change::Before(message.span, first.span)])
+        .changes(
+            format!("declare `{name}` before `{before}`"),
+            [TextChange::Before(message.span, first.span)],
+        )
 }
 
 /// The runtime answers with an empty result, which must be one of the alternatives.
@@ -156,7 +159,7 @@ fn answered(declarations: &Declarations, request: MessageIndex, message: &Messag
         .also(message.span, "this request is `answered`")
         .changes(
             "remove `answered`, or declare a reply without a condition",
-            [Change::DeleteModifier(message.span, "answered")],
+            [TextChange::DeleteModifier(message.span, "answered")],
         ),
     )
 }

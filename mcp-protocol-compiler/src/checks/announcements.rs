@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Holder, Kind, Payload, S
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
 use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::findings::side_word;
 use crate::source::Span;
 
@@ -94,7 +94,7 @@ fn never_announced(
         },
         [match likely {
             Some(likely) => {
-                Change::Item(format!("capabilities {word} = {likely}.capabilities"))
+                TextChange::Item(format!("capabilities {word} = {likely}.capabilities"))
             }
             None => Edit::delete(at).into(),
         }],

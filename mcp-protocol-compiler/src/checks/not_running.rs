@@ -15,7 +15,9 @@ use crate::source::Span;
 /// Looks at both roles; what is wrong in one place of the text is reported once.
 pub(super) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     let machines = compiled.client.iter().chain(&compiled.server);
-    worst_of_each_place(machines.flat_map(|machine| Walk::new(machine, &compiled.declarations).findings()))
+    worst_of_each_place(
+        machines.flat_map(|machine| MachineWalk::new(machine, &compiled.declarations).findings()),
+    )
 }
 
 /// How often the machine is walked again, because what was found closes more. What a later walk would find is not said.
@@ -28,7 +30,7 @@ const MOST_EDGES: usize = 10_000_000;
 ///
 /// Requests that run side by side with other steps may run at any time: those that open an instance of a `*`, and those in
 /// its body or in one of several channels. Any other one runs from its step to its reply.
-struct Walk<'a> {
+struct MachineWalk<'a> {
     machine: &'a Automaton,
     declarations: &'a Declarations,
     /// Every modifier of a message that occurs, by what it says.
@@ -46,9 +48,10 @@ enum Running {
 /// An edge, by its state and its place there.
 type EdgePlace = (usize, usize);
 
-impl<'a> Walk<'a> {
-    fn new(machine: &'a Automaton, declarations: &'a Declarations) -> Walk<'a> {
-        let mut walk = Walk { machine, declarations, during: BTreeMap::new(), beside: BTreeSet::new() };
+impl<'a> MachineWalk<'a> {
+    fn new(machine: &'a Automaton, declarations: &'a Declarations) -> MachineWalk<'a> {
+        let mut walk =
+            MachineWalk { machine, declarations, during: BTreeMap::new(), beside: BTreeSet::new() };
         let edges = || machine.states.iter().flat_map(|state| &state.edges);
         for edge in edges() {
             for during in declarations.message(edge.message).into_iter().flat_map(|message| &message.during) {

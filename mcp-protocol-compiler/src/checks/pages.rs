@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::{Kind, Payload};
 
 use crate::declarations::{Declarations, Message};
-use crate::diagnostic::{Change, Diagnostic, Edit};
+use crate::diagnostic::{Diagnostic, Edit, TextChange};
 use crate::findings::declarations::NO_CURSOR;
 
 /// Finds them.
@@ -24,7 +24,7 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
                             "give it params: `{name} \"{}\" (_)`, or remove `pages`",
                             message.table.method
                         ),
-                        [Change::Payload(name.to_string())],
+                        [TextChange::Payload(name.to_string())],
                     ),
             );
             continue;
@@ -47,7 +47,7 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
                             None => "remove `pages`".to_owned(),
                         },
                         [match only.first() {
-                            Some(only) => Change::Payload(only.table.name.to_string()),
+                            Some(only) => TextChange::Payload(only.table.name.to_string()),
                             None => Edit::delete(pages.span).into(),
                         }],
                     ),

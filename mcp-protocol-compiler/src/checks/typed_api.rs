@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::{Action, Direction};
 
 use crate::compiled::Compiled;
 use crate::declarations::PayloadType;
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::findings::declarations::NO_CURSOR;
 use crate::plan::{Body, body, indices};
 
@@ -63,7 +63,7 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                         .label(format!("what `{name}` opens is more than a request and its reply"))
                         .changes(
                             format!("make it a definition, `{defined} = …`, and write `*{defined}` here"),
-                            [Change::NameBody(edge.span, defined)],
+                            [TextChange::NameBody(edge.span, defined)],
                         ),
                 );
             }

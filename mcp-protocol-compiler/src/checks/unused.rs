@@ -8,7 +8,7 @@ use crate::ast::Name;
 use crate::compiled::Compiled;
 use crate::components::components;
 use crate::declarations::{DeclaredShape, Form};
-use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, TextChange};
 use crate::source::{FileId, Span};
 
 /// A message that no session type uses.
@@ -58,7 +58,7 @@ pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
                 .label("no session type of a role has it")
                 .changes(
                     format!("remove the declaration, or write `!{name}` where it is sent"),
-                    [Change::DeleteItem(message.span)],
+                    [TextChange::DeleteItem(message.span)],
                 ),
         );
     }
@@ -71,7 +71,7 @@ fn cancels_nothing(name: &str, span: Span) -> Diagnostic {
         .label("no request that a role sends is `cancellable`")
         .changes(
             "write `cancellable` behind the requests that may be cancelled, or remove the declaration",
-            [Change::DeleteItem(span)],
+            [TextChange::DeleteItem(span)],
         )
 }
 
@@ -145,6 +145,6 @@ fn unused_shape(shape: &DeclaredShape, all: &[&DeclaredShape]) -> Diagnostic {
         .label("no message carries it")
         .changes(
             format!("remove the declaration, or write `({text})` behind the message that carries it"),
-            all.iter().map(|shape| Change::DeleteItem(shape.name.span)),
+            all.iter().map(|shape| TextChange::DeleteItem(shape.name.span)),
         )
 }

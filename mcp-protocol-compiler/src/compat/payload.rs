@@ -19,12 +19,12 @@ const NAMED: usize = 4;
 pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec<Break> {
     let mut found = Vec::new();
     for (sender, withheld) in [(Side::Client, &withheld[0]), (Side::Server, &withheld[1])] {
-        let mut by_place: BTreeMap<Place, Found> = BTreeMap::new();
+        let mut by_place: BTreeMap<CommonPlace, Misfit> = BTreeMap::new();
         for (index, received) in exchanged(pairing, sender, withheld) {
             let (refusals, note) = of_message(pairing, sender, (index, received), withheld);
             found.extend(note);
             for refusal in refusals {
-                let place = Place {
+                let place = CommonPlace {
                     sender: refusal.sender.map(key),
                     receiver: refusal.receiver.map(key),
                     expected: refusal.expected.clone(),
@@ -38,12 +38,12 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
                 };
                 let known = by_place.entry(place);
                 known
-                    .or_insert_with(|| Found { refusal, messages: Vec::new() })
+                    .or_insert_with(|| Misfit { refusal, messages: Vec::new() })
                     .messages
                     .push((index, received));
             }
         }
-        let mut all: Vec<Found> = by_place.into_values().collect();
+        let mut all: Vec<Misfit> = by_place.into_values().collect();
         all.sort_by_key(|found| {
             (found.messages.first().map(|(index, _)| *index), found.refusal.path.clone())
         });
@@ -54,7 +54,7 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
 
 /// What several messages have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CommonPlace {
     sender: Option<(u32, u32)>,
     receiver: Option<(u32, u32)>,
     expected: String,
@@ -66,7 +66,7 @@ fn key(span: Span) -> (u32, u32) {
     (span.file.0, span.start)
 }
 
-struct Found {
+struct Misfit {
     refusal: Refusal,
     messages: Vec<(MessageIndex, MessageIndex)>,
 }
@@ -89,7 +89,7 @@ fn exchanged(
 }
 
 /// What comes in place of a payload.
-enum Sent<'a> {
+enum SentPayload<'a> {
     Nothing,
     Null,
     Value(&'a Form),
@@ -120,23 +120,23 @@ fn of_message(
     let form = form.and_then(|form| sent_form(pairing, sender, index, form, withheld));
     let mut values = Vec::new();
     match sent.table.payload {
-        Payload::None if is_reply => values.push(Sent::Value(&empty)),
-        Payload::None => values.push(Sent::Nothing),
-        Payload::Null => values.push(Sent::Null),
-        Payload::Optional if is_reply => values.push(Sent::Null),
-        Payload::Optional => values.push(Sent::Nothing),
+        Payload::None if is_reply => values.push(SentPayload::Value(&empty)),
+        Payload::None => values.push(SentPayload::Nothing),
+        Payload::Null => values.push(SentPayload::Null),
+        Payload::Optional if is_reply => values.push(SentPayload::Null),
+        Payload::Optional => values.push(SentPayload::Nothing),
         Payload::Required => {}
     }
-    values.extend(form.as_ref().map(Sent::Value));
+    values.extend(form.as_ref().map(SentPayload::Value));
     let is_optional = taken.table.payload == Payload::Optional;
     let mut refusals: Vec<Refusal> = Vec::new();
     for value in values {
         // Params that are left out are read as an object without members.
         let value = match value {
-            Sent::Nothing | Sent::Null if is_optional => continue,
-            Sent::Nothing => &empty,
-            Sent::Null => &null,
-            Sent::Value(form) => form,
+            SentPayload::Nothing | SentPayload::Null if is_optional => continue,
+            SentPayload::Nothing => &empty,
+            SentPayload::Null => &null,
+            SentPayload::Value(form) => form,
         };
         let compared = compare((&version.shapes, value), (&receiver.shapes, &expected));
         for refusal in compared.refusals {
@@ -260,7 +260,7 @@ fn undecided(pairing: &Pairing<'_>, sender: Side, index: MessageIndex, received:
 }
 
 /// One refusal, with the messages that have it.
-fn report(pairing: &Pairing<'_>, sender: Side, found: &Found) -> Break {
+fn report(pairing: &Pairing<'_>, sender: Side, found: &Misfit) -> Break {
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
     let refusal = &found.refusal;
     let first = found.messages.first().copied().unwrap_or((MessageIndex(0), MessageIndex(0)));
@@ -308,7 +308,7 @@ fn report(pairing: &Pairing<'_>, sender: Side, found: &Found) -> Break {
 }
 
 /// The other messages with the same refusal.
-fn others(pairing: &Pairing<'_>, sender: Side, found: &Found) -> Option<String> {
+fn others(pairing: &Pairing<'_>, sender: Side, found: &Misfit) -> Option<String> {
     let others = found.messages.get(1..).filter(|others| !others.is_empty())?;
     let names: Vec<String> =
         others.iter().take(NAMED).map(|(index, _)| pairing.words(sender, *index)).collect();

@@ -33,19 +33,19 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
 }
 
 /// One way in which a message is tied to something else: the sender's and the receiver's.
-struct Difference {
+struct TieDifference {
     what: &'static str,
     sender: String,
     receiver: String,
 }
 
-fn differences(sent: &Message, taken: &Message) -> Vec<Difference> {
+fn differences(sent: &Message, taken: &Message) -> Vec<TieDifference> {
     let mut found = Vec::new();
     let mut compare =
         |what: &'static str, sender: Option<String>, receiver: Option<String>, matters: bool| {
             if matters && sender != receiver {
                 let text = |tie: Option<String>| tie.unwrap_or_else(|| "not at all".to_owned());
-                found.push(Difference { what, sender: text(sender), receiver: text(receiver) });
+                found.push(TieDifference { what, sender: text(sender), receiver: text(receiver) });
             }
         };
     if sent.kind == Kind::Request {
@@ -95,7 +95,7 @@ fn report(
     pairing: &Pairing<'_>,
     sender: Side,
     (index, received): (MessageIndex, MessageIndex),
-    difference: &Difference,
+    difference: &TieDifference,
 ) -> Break {
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
     let what = pairing.words(sender, index);

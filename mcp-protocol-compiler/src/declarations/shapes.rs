@@ -117,7 +117,7 @@ impl Form {
 }
 
 /// A part of a record or of a tuple.
-pub(crate) struct Part<'a> {
+pub(crate) struct ShapePart<'a> {
     /// The key of the member, or the number of the position.
     pub(crate) name: &'a str,
     /// Whether it may be absent.
@@ -130,7 +130,7 @@ pub(crate) struct Part<'a> {
 
 impl Form {
     /// The parts of a record or of a tuple; other forms have none.
-    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+    pub(crate) fn parts(&self) -> Vec<ShapePart<'_>> {
         match self {
             Form::Record(record) => record.fields.iter().map(Field::part).collect(),
             Form::Tuple(positions) => positions.iter().map(Position::part).collect(),
@@ -223,16 +223,16 @@ pub struct Position {
 }
 
 impl Field {
-    fn part(&self) -> Part<'_> {
+    fn part(&self) -> ShapePart<'_> {
         let Field { name, optional, form, .. } = self;
-        Part { name: &name.text, optional: *optional, form, span: Some(name.span) }
+        ShapePart { name: &name.text, optional: *optional, form, span: Some(name.span) }
     }
 }
 
 impl Position {
-    fn part(&self) -> Part<'_> {
+    fn part(&self) -> ShapePart<'_> {
         let Position { place, optional, form, span, .. } = self;
-        Part { name: place, optional: *optional, form, span: Some(*span) }
+        ShapePart { name: place, optional: *optional, form, span: Some(*span) }
     }
 
     fn table(&self) -> machine::Position {

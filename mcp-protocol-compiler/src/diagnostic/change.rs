@@ -5,7 +5,7 @@ use crate::source::{FileId, Span};
 
 /// A change of the text, given by places that a finding knows. `crate::edits` makes edits of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum TextChange {
     /// An edit as it stands.
     Edit(Edit),
     /// A new item. `name` is what it declares; where that is taken, the suggestion gets another name everywhere.
@@ -154,8 +154,8 @@ pub(crate) enum Change {
     Guard(String, String),
 }
 
-impl From<Edit> for Change {
-    fn from(edit: Edit) -> Change {
-        Change::Edit(edit)
+impl From<Edit> for TextChange {
+    fn from(edit: Edit) -> TextChange {
+        TextChange::Edit(edit)
     }
 }

@@ -54,7 +54,7 @@ fn not_utf8(sources: &SourceMap, file: FileId, bytes: &[u8]) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Position;
+    use crate::source::LineColumn;
 
     #[test]
     fn a_byte_order_mark_and_carriage_returns_change_no_position() {
@@ -62,7 +62,7 @@ mod tests {
         let (file, diagnostics) = sources.add_bytes("a.session", b"\xEF\xBB\xBFone\r\ntwo\r\n".to_vec());
         assert_eq!(diagnostics, []);
         assert_eq!(sources.text(file), "one\ntwo\n");
-        assert_eq!(sources.position(file, 4), Position { line: 2, column: 1 });
+        assert_eq!(sources.position(file, 4), LineColumn { line: 2, column: 1 });
     }
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
         let (file, diagnostics) = sources.add_bytes("a.session", b"ok\nA = \xFF\xFE ! \xFF".to_vec());
         let [diagnostic] = diagnostics.as_slice() else { panic!("{diagnostics:?}") };
         let span = diagnostic.labels[0].span;
-        assert_eq!(sources.start(span), Position { line: 2, column: 5 });
+        assert_eq!(sources.start(span), LineColumn { line: 2, column: 5 });
         assert_eq!(sources.slice(span), "\u{FFFD}\u{FFFD}");
         assert_eq!(
             diagnostic.notes,
@@ -86,7 +86,7 @@ mod tests {
         let (_, diagnostics) = sources.add_bytes("a.session", "-- \u{FFFD}".as_bytes().to_vec());
         assert_eq!(diagnostics, []);
         let (file, diagnostics) = sources.add_bytes("a.session", b"\xEF\xBF\xBD\r\n\xFF".to_vec());
-        assert_eq!(sources.start(diagnostics[0].labels[0].span), Position { line: 2, column: 1 });
+        assert_eq!(sources.start(diagnostics[0].labels[0].span), LineColumn { line: 2, column: 1 });
         assert_eq!(sources.text(file), "\u{FFFD}\n\u{FFFD}");
     }
 }

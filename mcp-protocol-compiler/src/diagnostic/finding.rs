@@ -1,6 +1,6 @@
 //! One finding: its code, its places, and what is said of them.
 
-use super::change::Change;
+use super::change::TextChange;
 use super::edit::Edit;
 use super::suggestion::Suggestion;
 use crate::source::Span;
@@ -138,7 +138,7 @@ impl Diagnostic {
     pub(crate) fn changes(
         mut self,
         help: impl Into<String>,
-        changes: impl IntoIterator<Item = Change>,
+        changes: impl IntoIterator<Item = TextChange>,
     ) -> Self {
         self.helps.push(Suggestion::of_changes(help.into(), changes.into_iter().collect()));
         self

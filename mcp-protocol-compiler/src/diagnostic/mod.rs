@@ -12,7 +12,7 @@ pub mod render;
 pub(crate) mod repeats;
 mod suggestion;
 
-pub(crate) use change::Change;
+pub(crate) use change::TextChange;
 pub use edit::Edit;
 pub use finding::{Code, Diagnostic, Label, Severity, has_errors, shorten};
 pub use suggestion::Suggestion;

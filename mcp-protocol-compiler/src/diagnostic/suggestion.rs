@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 
-use super::change::Change;
+use super::change::TextChange;
 use super::edit::Edit;
 use crate::source::FileId;
 
@@ -17,7 +17,7 @@ pub struct Suggestion {
     text: String,
     edits: Vec<Edit>,
     /// What the edits are made of, until they are.
-    changes: Vec<Change>,
+    changes: Vec<TextChange>,
     /// The sentence in place of `text` where the edits were tried and do not mend the finding.
     otherwise: Option<String>,
     /// Whether the edits are about all that stands in a state; their places are those of its first step.
@@ -49,12 +49,12 @@ impl Suggestion {
 
     /// A suggestion whose edits depend on what stands around its places.
     #[track_caller]
-    pub(crate) fn of_changes(text: String, changes: Vec<Change>) -> Suggestion {
+    pub(crate) fn of_changes(text: String, changes: Vec<TextChange>) -> Suggestion {
         Suggestion { changes, ..Self::new(text, Vec::new()) }
     }
 
     /// What is still to become edits.
-    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+    pub(crate) fn take_changes(&mut self) -> Vec<TextChange> {
         std::mem::take(&mut self.changes)
     }
 

@@ -6,7 +6,7 @@ use super::shapes;
 use super::tree::{Tree, span, within};
 use crate::ast::{Action, Choice, Item, ItemKind, Modifier, Name, Operator, Payload, Sequence, Tail};
 use crate::declarations::{Meaning, Resolution};
-use crate::diagnostic::{Change, Edit, shorten};
+use crate::diagnostic::{Edit, TextChange, shorten};
 use crate::findings::choices;
 use crate::source::Span;
 
@@ -26,9 +26,9 @@ impl<'a, 't> Placing<'a, 't> {
     }
 
     /// The sentence and the edits; none if a change has no place.
-    pub(super) fn place(mut self, changes: &[Change]) -> Option<(String, Vec<Edit>)> {
+    pub(super) fn place(mut self, changes: &[TextChange]) -> Option<(String, Vec<Edit>)> {
         for change in changes {
-            if let Change::OfTypes { at, names, written } = change
+            if let TextChange::OfTypes { at, names, written } = change
                 && let Some(text) = self.of_types(*at, names, written)
             {
                 return Some((text, vec![Edit::replace(*at, written.as_str())]));
@@ -36,8 +36,8 @@ impl<'a, 't> Placing<'a, 't> {
         }
         for change in changes {
             let declared = match change {
-                Change::Declare { name, .. } | Change::NameBody(_, name) => name.as_str(),
-                Change::DeclareKey { .. } => "shared",
+                TextChange::Declare { name, .. } | TextChange::NameBody(_, name) => name.as_str(),
+                TextChange::DeclareKey { .. } => "shared",
                 _ => continue,
             };
             if !self.renamed.iter().any(|(taken, _)| taken == declared) && self.is_taken(declared) {
@@ -81,35 +81,39 @@ impl<'a, 't> Placing<'a, 't> {
             || resolution.declarations.shapes.iter().any(|shape| shape.name.text == name)
     }
 
-    fn change(&mut self, change: &Change) -> Option<()> {
+    fn change(&mut self, change: &TextChange) -> Option<()> {
         match change {
-            Change::Edit(edit) => self.edits.push(edit.clone()),
-            Change::OfTypes { .. } => {}
-            Change::Declare { item, .. } => self.declare(item)?,
-            Change::DeclareKey { opener, later } => self.declare_key(opener, later)?,
-            Change::LeaveOut(at) => {
+            TextChange::Edit(edit) => self.edits.push(edit.clone()),
+            TextChange::OfTypes { .. } => {}
+            TextChange::Declare { item, .. } => self.declare(item)?,
+            TextChange::DeclareKey { opener, later } => self.declare_key(opener, later)?,
+            TextChange::LeaveOut(at) => {
                 let spot = self.tree.spot(*at)?;
                 let begins = spot.action == 0 && spot.choice.branches.len() > 1;
-                self.change(&if begins { Change::DeleteBranch(*at) } else { Change::DeleteStep(*at) })?;
+                self.change(&if begins {
+                    TextChange::DeleteBranch(*at)
+                } else {
+                    TextChange::DeleteStep(*at)
+                })?;
             }
-            Change::Sign(at, sign) => self.sign(*at, *sign)?,
-            Change::DeleteStep(at) => {
+            TextChange::Sign(at, sign) => self.sign(*at, *sign)?,
+            TextChange::DeleteStep(at) => {
                 let spot = self.tree.spot(*at)?;
                 let next = next(spot.sequence()?, spot.action)?;
                 self.edits.push(Edit::delete(Span { end: next.start, ..*at }));
             }
-            Change::ReplaceRest(at, text) => {
+            TextChange::ReplaceRest(at, text) => {
                 let named = |action: &Action| [action.span, action.message.span].contains(at);
                 let sequence = self.tree.sequences().find(|sequence| sequence.actions.iter().any(named))?;
                 let action = sequence.actions.iter().find(|action| named(action))?;
                 self.edits.push(Edit::replace(action.span.to(sequence.span), text.as_str()));
             }
-            Change::DeleteBranch(at) => {
+            TextChange::DeleteBranch(at) => {
                 let spot = self.tree.spot(*at)?;
                 let edit = deleted(spot.choice, spot.branch)?;
                 self.edits.push(edit);
             }
-            Change::Around(at, before, behind) => {
+            TextChange::Around(at, before, behind) => {
                 let spot = self.tree.spot(*at)?;
                 let sequence = spot.sequence()?;
                 let tail = self.tail(sequence);
@@ -117,18 +121,18 @@ impl<'a, 't> Placing<'a, 't> {
                 self.edits.push(Edit::before(*at, *before));
                 self.edits.push(Edit::after(sequence.span, behind.replace("{tail}", &tail)));
             }
-            Change::InFront(at, text) => self.in_front(*at, text, false)?,
-            Change::BeforeState(at, text) => self.in_front(*at, text, true)?,
-            Change::Ask(at, request) => self.ask(*at, request)?,
-            Change::Answer { before, action, reply } => self.answer(*before, action, reply)?,
-            Change::DeleteMember(group, member) => self.member(group, member)?,
-            Change::OtherMessage { at, name, all } => self.other_message(*at, name, *all)?,
-            Change::KeyFields { key, messages } => self.key_fields(key, messages)?,
-            Change::OpenKey(key) => {
+            TextChange::InFront(at, text) => self.in_front(*at, text, false)?,
+            TextChange::BeforeState(at, text) => self.in_front(*at, text, true)?,
+            TextChange::Ask(at, request) => self.ask(*at, request)?,
+            TextChange::Answer { before, action, reply } => self.answer(*before, action, reply)?,
+            TextChange::DeleteMember(group, member) => self.member(group, member)?,
+            TextChange::OtherMessage { at, name, all } => self.other_message(*at, name, *all)?,
+            TextChange::KeyFields { key, messages } => self.key_fields(key, messages)?,
+            TextChange::OpenKey(key) => {
                 let (item, ..) = self.key(key)?;
                 self.edits.push(Edit::before(item.span, "open "));
             }
-            Change::DeleteEnd(at) => {
+            TextChange::DeleteEnd(at) => {
                 let choice = self.tree.spot(*at)?.choice;
                 let bare = |sequence: &Sequence| {
                     sequence.actions.is_empty() && matches!(sequence.tail, Tail::End(_))
@@ -136,15 +140,15 @@ impl<'a, 't> Placing<'a, 't> {
                 let edit = deleted(choice, choice.branches.iter().position(bare)?)?;
                 self.edits.push(edit);
             }
-            Change::NameBody(opener, name) => self.name_body(*opener, name)?,
-            Change::NameLoop(dual, name) => self.name_loop(*dual, name)?,
-            Change::DeleteModifier(name, word) => {
+            TextChange::NameBody(opener, name) => self.name_body(*opener, name)?,
+            TextChange::NameLoop(dual, name) => self.name_loop(*dual, name)?,
+            TextChange::DeleteModifier(name, word) => {
                 let at = self.modifier(*name, word)?;
                 self.edits.push(Edit::delete(at));
             }
-            Change::Payload(name) => self.payload(self.message(name)?)?,
-            Change::Commas(channels, sign) => self.commas(*channels, sign)?,
-            Change::Operators(at, sign) => {
+            TextChange::Payload(name) => self.payload(self.message(name)?)?,
+            TextChange::Commas(channels, sign) => self.commas(*channels, sign)?,
+            TextChange::Operators(at, sign) => {
                 let all = |choice: &&&Choice| {
                     choice.span == *at || choice.operators.iter().any(|(_, span)| span == at)
                 };
@@ -153,21 +157,21 @@ impl<'a, 't> Placing<'a, 't> {
                 let written = operators.filter(|(_, span)| self.tree.sources.slice(*span) != *sign);
                 self.edits.extend(written.map(|(_, span)| Edit::replace(*span, *sign)));
             }
-            Change::AnswerFirst { opened, again, reply } => self.answer_first(*opened, *again, reply)?,
-            Change::DeleteTwin(at) => self.delete_twin(*at)?,
-            Change::Join(first, again) => self.join(*first, *again)?,
-            Change::BeforeItem(name, text) => {
+            TextChange::AnswerFirst { opened, again, reply } => self.answer_first(*opened, *again, reply)?,
+            TextChange::DeleteTwin(at) => self.delete_twin(*at)?,
+            TextChange::Join(first, again) => self.join(*first, *again)?,
+            TextChange::BeforeItem(name, text) => {
                 let item = self.tree.declared(*name)?.item;
                 self.edits.push(Edit::before(item.span, text.as_str()));
             }
-            Change::DeleteItemAt(item) => self.edits.push(Edit::delete(*item)),
-            Change::Rename(name, text) => self.rename(*name, text)?,
-            Change::OtherMethod(name) => self.other_method(*name)?,
-            Change::DefineGroup(name) => self.define_group(*name)?,
-            Change::DeleteField(at) => {
+            TextChange::DeleteItemAt(item) => self.edits.push(Edit::delete(*item)),
+            TextChange::Rename(name, text) => self.rename(*name, text)?,
+            TextChange::OtherMethod(name) => self.other_method(*name)?,
+            TextChange::DefineGroup(name) => self.define_group(*name)?,
+            TextChange::DeleteField(at) => {
                 self.edits.push(Edit::delete(shapes::member_with_comma(self.tree.files, *at)?));
             }
-            Change::AlternativeBefore(later, earlier) => {
+            TextChange::AlternativeBefore(later, earlier) => {
                 let (parts, moved, first) = shapes::in_one_union(self.tree.files, *later, *earlier)?;
                 let [text, behind] = [moved, first].map(|at| self.tree.sources.slice(at));
                 if (moved, first) != (*later, *earlier) {
@@ -177,7 +181,7 @@ impl<'a, 't> Placing<'a, 't> {
                 self.edits.push(Edit::before(first, format!("{text} | ")));
                 self.edits.push(Edit::delete(shapes::with_sign(parts, moved)?));
             }
-            Change::DeleteAlternative(later, earlier) => {
+            TextChange::DeleteAlternative(later, earlier) => {
                 let (parts, deleted) = match shapes::in_one_union(self.tree.files, *later, *earlier) {
                     // What is overridden stays as it is.
                     Some((parts, at, _)) if at != *later => {
@@ -189,16 +193,16 @@ impl<'a, 't> Placing<'a, 't> {
                 };
                 self.edits.push(Edit::delete(shapes::with_sign(parts, deleted)?));
             }
-            Change::DeleteMemberAt(at) => self.delete_member(*at)?,
-            Change::Types(file) => {
+            TextChange::DeleteMemberAt(at) => self.delete_member(*at)?,
+            TextChange::Types(file) => {
                 let first = self.tree.files.iter().find(|other| other.file == *file)?.tree.items.first()?;
                 self.edits.push(Edit::before(first.span, "types crate::types\n"));
             }
-            Change::Item(item) => self.declare(item)?,
-            Change::Condition(name, text) => self.condition(*name, text)?,
-            Change::Before(name, other) => self.before(*name, *other)?,
-            Change::DeleteDefault(at) => self.delete_default(*at)?,
-            Change::DeleteItem(name) => {
+            TextChange::Item(item) => self.declare(item)?,
+            TextChange::Condition(name, text) => self.condition(*name, text)?,
+            TextChange::Before(name, other) => self.before(*name, *other)?,
+            TextChange::DeleteDefault(at) => self.delete_default(*at)?,
+            TextChange::DeleteItem(name) => {
                 let item = self.tree.declared(*name)?.item;
                 match &item.kind {
                     ItemKind::Role { name, body: Some(_), compatible: None, .. }
@@ -215,20 +219,20 @@ impl<'a, 't> Placing<'a, 't> {
                     _ => self.edits.push(Edit::delete(item.span)),
                 }
             }
-            Change::Parentheses(variable) => {
+            TextChange::Parentheses(variable) => {
                 let (_, body) = self.tree.recursion(*variable)?;
                 self.edits.push(Edit::before(body.span, "( "));
                 self.edits.push(Edit::after(body.span, " )"));
             }
-            Change::EndLoop(variable, branch) => {
+            TextChange::EndLoop(variable, branch) => {
                 let (whole, body) = self.tree.recursion(*variable)?;
                 let before =
                     body.branches.iter().take_while(|other| other.span.start < branch.start).last()?;
                 self.edits.push(Edit::before(whole, "( "));
                 self.edits.push(Edit::after(before.span, " )"));
             }
-            Change::Replicate { used, variable } => self.replicate(*used, *variable)?,
-            Change::Guard(name, text) => self.guard(name, text)?,
+            TextChange::Replicate { used, variable } => self.replicate(*used, *variable)?,
+            TextChange::Guard(name, text) => self.guard(name, text)?,
         }
         Some(())
     }

@@ -1,6 +1,6 @@
 //! Channels side by side, and the bodies of `*`.
 
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::source::Span;
 
 /// Two channels that share a message.
@@ -24,7 +24,7 @@ pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
     shared_message(action, first, second)
         .changes(
             format!("use another message in one of the two: declare `Other{name}`, with a method of its own, and write it here"),
-            [Change::OtherMessage { at: second, name: name.to_owned(), all: true }],
+            [TextChange::OtherMessage { at: second, name: name.to_owned(), all: true }],
         )
         .otherwise(format!("keep `{action}` in one of the two, or declare another message for the other"))
 }
@@ -32,7 +32,7 @@ pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
 /// One channel that stands twice among those that run side by side.
 pub fn overlap_with_itself(action: &str, first: Span, second: Span) -> Diagnostic {
     shared_message(action, first, second)
-        .changes("delete one of the two channels: both have this text", [Change::DeleteTwin(second)])
+        .changes("delete one of the two channels: both have this text", [TextChange::DeleteTwin(second)])
         .otherwise(format!("keep `{action}` in one of the two, or declare another message for the other"))
 }
 
@@ -53,7 +53,7 @@ pub fn body_starts_with_reply(span: Span, action: &str, request: Option<&str>) -
     let mut changes = vec![Edit::before(span, format!("{} . ", request.unwrap_or(ask))).into()];
     if request.is_none() {
         let item = "request Ask \"ask\" -> AskResult".to_owned();
-        changes.push(Change::Declare { name: "Ask".to_owned(), item });
+        changes.push(TextChange::Declare { name: "Ask".to_owned(), item });
     }
     Diagnostic::error(
         BODY_STARTS_WITH_REPLY,
@@ -78,7 +78,7 @@ pub fn body_may_be_empty(span: Span) -> Diagnostic {
     Diagnostic::error(BODY_MAY_BE_EMPTY, span, "an instance of this `*` may do nothing at all")
         .label("this `End` has no event")
         .with_note("`*` already says any number of instances, none included")
-        .changes("leave the bare `End` out", [Change::DeleteBranch(span)])
+        .changes("leave the bare `End` out", [TextChange::DeleteBranch(span)])
 }
 
 /// `*( !A . rec w . ( ?B . w & !C . End ) )` where something could end without a word.
@@ -86,7 +86,7 @@ pub fn body_may_stop(span: Span) -> Diagnostic {
     Diagnostic::error(BODY_MAY_BE_EMPTY, span, "an instance of this `*` may stop without a message")
         .label("one of the branches here is a bare `End`")
         .with_note("the sides tell that an instance is over by its last message")
-        .changes("leave the bare `End` branch out", [Change::DeleteEnd(span)])
+        .changes("leave the bare `End` branch out", [TextChange::DeleteEnd(span)])
         .otherwise("give the bare `End` branch a message of its own")
 }
 
@@ -122,9 +122,9 @@ pub fn keyless_step(
     match held {
         [] => {
             let opener = first.map_or("First", |(opener, _)| opener);
-            let payloads = names.iter().chain([&opener]).map(|name| Change::Payload((*name).to_owned()));
+            let payloads = names.iter().chain([&opener]).map(|name| TextChange::Payload((*name).to_owned()));
             let later = names.iter().map(|name| (*name).to_owned()).collect();
-            let declare = Change::DeclareKey { opener: opener.to_owned(), later };
+            let declare = TextChange::DeclareKey { opener: opener.to_owned(), later };
             // The first step is a request wherever there is an id to use, and a key needs a field in all other messages.
             let found = found.with_note(format!(
                 "if `{opener}` is a request without such a field, its own id can be the value: write `id of {opener}` in \
@@ -134,8 +134,8 @@ pub fn keyless_step(
             found.changes(text, payloads.chain([declare]))
         }
         [first, ..] => {
-            let payloads = names.iter().map(|name| Change::Payload((*name).to_owned()));
-            let field = Change::KeyFields {
+            let payloads = names.iter().map(|name| TextChange::Payload((*name).to_owned()));
+            let field = TextChange::KeyFields {
                 key: (*first).to_owned(),
                 messages: names.iter().map(|name| (*name).to_owned()).collect(),
             };
@@ -171,7 +171,7 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
     match key {
         Some(key) => found.changes(
             format!("if it may come where no instance runs, say `open key {key} = …`"),
-            [Change::OpenKey(key.to_owned())],
+            [TextChange::OpenKey(key.to_owned())],
         ),
         None => found
             .with_note(
@@ -182,7 +182,7 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
                     "use another message for the later step: declare `Other{name}`, with a method of its own, and write it \
                      here"
                 ),
-                [Change::OtherMessage { at: span, name: name.to_owned(), all: false }],
+                [TextChange::OtherMessage { at: span, name: name.to_owned(), all: false }],
             )
             .otherwise("use a message of its own for one of them"),
     }

@@ -1,7 +1,7 @@
 //! Choices: one operator at a level, branches that start with different actions, and one role that chooses.
 
 use crate::ast::Operator;
-use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, TextChange};
 use crate::source::Span;
 
 /// `⊕` and `&` at one level.
@@ -25,7 +25,7 @@ pub fn two_operators((operator, first): (Operator, Span), other: Span) -> Diagno
         .with_note("`⊕` says that this role chooses, `&` that the peer does; a branch that starts with a message belongs to its sender under either")
         .changes(
             format!("write `{sign}` in place of `{other_sign}`, or put one of the choices in parentheses"),
-            [Change::Operators(first, sign)],
+            [TextChange::Operators(first, sign)],
         )
 }
 
@@ -56,8 +56,8 @@ pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
             "start the branch with a message, `!Begin . …`, where `Begin` is one of yours or a new `notification Begin \
              \"begin\"`",
             [
-                Change::Declare { name: "Begin".to_owned(), item: "notification Begin \"begin\"".to_owned() },
-                Change::InFront(span, "!Begin . ".to_owned()),
+                TextChange::Declare { name: "Begin".to_owned(), item: "notification Begin \"begin\"".to_owned() },
+                TextChange::InFront(span, "!Begin . ".to_owned()),
             ],
         )
 }
@@ -69,7 +69,7 @@ pub fn channels_of_branch(at: Span, channels: Span, operator: Option<Operator>) 
         .label("a branch is one replicated channel, or starts with an action")
         .changes(
             format!("write `{sign}` in place of the commas: each channel is a branch then, and stays open until a step is taken"),
-            [Change::Commas(channels, sign)],
+            [TextChange::Commas(channels, sign)],
         )
 }
 
@@ -85,7 +85,7 @@ pub fn same_first_action(action: &str, again: Span, first: Span) -> Diagnostic {
         .also(first, "the other one")
         .changes(
             format!("join them into one branch, `{action} . ( … )`, with what differs in the parentheses"),
-            [Change::Join(first, again)],
+            [TextChange::Join(first, again)],
         )
         .otherwise(format!(
             "join them into one branch, `{action} . ( … )`, with what differs in the parentheses, or use another message"
@@ -110,5 +110,5 @@ pub fn against_operator(operator: Operator, span: Span) -> Diagnostic {
     };
     Diagnostic::error(AGAINST_OPERATOR, span, message)
         .label(label)
-        .changes(help, [Change::Operators(span, sign)])
+        .changes(help, [TextChange::Operators(span, sign)])
 }

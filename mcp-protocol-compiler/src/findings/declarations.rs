@@ -5,7 +5,7 @@ use mcp_protocol_machine::protocol::Kind;
 use super::phrases::{list, side_word};
 use crate::ast::{GroupMember, Name, RustPath};
 use crate::declarations::{Message, Resolution, Role};
-use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange, shorten};
 use crate::source::Span;
 use crate::suggest::nearest;
 
@@ -88,7 +88,7 @@ fn undefined(name: &Name, resolution: &Resolution, word: Option<&str>) -> Diagno
     if resolution.definitions.iter().any(|definition| definition.name.text == name.text) {
         return diagnostic.changes(
             format!("`{0}` is a definition: write `{0}` without `!` or `?`, and nothing behind it, to go on as it", name.text),
-            [Change::ReplaceRest(name.span, name.text.clone())],
+            [TextChange::ReplaceRest(name.span, name.text.clone())],
         );
     }
     if matches!(name.text.as_str(), "Error" | "Err" | "Refusal" | "Refused") {
@@ -111,7 +111,7 @@ fn undefined(name: &Name, resolution: &Resolution, word: Option<&str>) -> Diagno
 fn declare_message(diagnostic: Diagnostic, name: &str) -> Diagnostic {
     diagnostic.changes(
         format!("declare it: `notification {name} \"its/method\"`, or `request {name} \"its/method\" -> {name}Result`"),
-        [Change::Item(format!("notification {name} \"its/method\""))],
+        [TextChange::Item(format!("notification {name} \"its/method\""))],
     )
 }
 
@@ -173,7 +173,7 @@ fn define(diagnostic: Diagnostic, name: &str) -> Diagnostic {
             "define it, `{name} = End` with what is done there before `End`, or bind it, `rec {name} . ( … )`; a session \
              type that is over ends in `End`"
         ),
-        [Change::Item(format!("{name} = End"))],
+        [TextChange::Item(format!("{name} = End"))],
     )
 }
 
@@ -198,11 +198,10 @@ pub fn declared_twice(name: &Name, first: Span, imported: bool) -> Diagnostic {
     match imported {
         true => diagnostic.changes(
             "write `override` before this one if it is to replace the imported one",
-            [Change::BeforeItem(name.span, "override ".to_owned())],
+            [TextChange::BeforeItem(name.span, "override ".to_owned())],
         ),
-        false => {
-            diagnostic.changes("remove one of them, or give it another name", [Change::DeleteItem(name.span)])
-        }
+        false => diagnostic
+            .changes("remove one of them, or give it another name", [TextChange::DeleteItem(name.span)]),
     }
 }
 
@@ -213,7 +212,7 @@ pub fn reply_named_as_message(name: &Name, first: Span) -> Diagnostic {
         .also(first, "first declared here")
         .changes(
             format!("give the reply a name of its own, for instance `{}Result`", name.text),
-            [Change::Rename(name.span, format!("{}Result", name.text))],
+            [TextChange::Rename(name.span, format!("{}Result", name.text))],
         )
 }
 
@@ -222,7 +221,7 @@ pub fn version_twice(item: Span, first: Span) -> Diagnostic {
     Diagnostic::error(DECLARED_TWICE, item, "where the version is announced is declared twice")
         .label("declared again here")
         .also(first, "first declared here")
-        .changes("remove one of them", [Change::DeleteItemAt(item)])
+        .changes("remove one of them", [TextChange::DeleteItemAt(item)])
 }
 
 /// Two requests whose replies have one name.
@@ -240,7 +239,7 @@ pub fn reply_of_two_requests(name: &Name, first: Span) -> Diagnostic {
             "give this one a name of its own, for instance `Other{}`; the payload may be the same",
             name.text
         ),
-        [Change::Rename(name.span, format!("Other{}", name.text))],
+        [TextChange::Rename(name.span, format!("Other{}", name.text))],
     )
 }
 
@@ -255,7 +254,7 @@ pub fn name_of_refusal(name: &Name, request: Span) -> Diagnostic {
     .also(request, "this request has that error reply by itself")
     .changes(
         format!("give the message another name, for instance `Other{}`", name.text),
-        [Change::Rename(name.span, format!("Other{}", name.text))],
+        [TextChange::Rename(name.span, format!("Other{}", name.text))],
     )
 }
 
@@ -280,7 +279,7 @@ pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
         .also(first.name.span, "first declared here")
         .changes(
             format!("keep one `{word}` item; a protocol has one client and one server"),
-            [Change::DeleteItem(name.span)],
+            [TextChange::DeleteItem(name.span)],
         )
 }
 
@@ -340,7 +339,7 @@ pub fn role_without_type(
         ),
         None => diagnostic.changes(
             format!("define it: `{name} = End`, with what the role does before `End`"),
-            [Change::Item(format!("{name} = End"))],
+            [TextChange::Item(format!("{name} = End"))],
         ),
     }
 }
@@ -358,7 +357,7 @@ pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
         None => "use one name for both, give one of them another method, or say which field of the payload tells one \
                  of them: `\"its/method\" if field`",
         Some(_) => "use one name for both, or give one of them another method or condition",
-    }, [Change::OtherMethod(message.span)])
+    }, [TextChange::OtherMethod(message.span)])
 }
 
 /// `group G += …` where there is no G.
@@ -372,7 +371,7 @@ pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) ->
                 "define it: write `=` in place of `+=` or `-=`, or `group {} = …` before this line",
                 name.text
             ),
-            [Change::DefineGroup(name.span)],
+            [TextChange::DefineGroup(name.span)],
         ),
     }
 }
@@ -384,7 +383,7 @@ pub fn not_in_group(member: &GroupMember, group: &Name, delete: Option<Edit>) ->
         .label("nothing to remove")
         .changes(
             "remove it from this line, or name a member as the group's definition does",
-            [delete.map_or(Change::DeleteItem(group.span), Change::Edit)],
+            [delete.map_or(TextChange::DeleteItem(group.span), TextChange::Edit)],
         )
 }
 
@@ -397,7 +396,10 @@ pub fn in_group_already(member: &GroupMember, group: &Name, delete: Option<Edit>
         format!("`{}` is in the group `{}` already", name.text, group.text),
     )
     .label("nothing to add")
-    .changes("remove it from this line", [delete.map_or(Change::DeleteItem(group.span), Change::Edit)])
+    .changes(
+        "remove it from this line",
+        [delete.map_or(TextChange::DeleteItem(group.span), TextChange::Edit)],
+    )
 }
 
 /// A reply in a group of requests or notifications.
@@ -437,7 +439,7 @@ pub fn cyclic_group(name: &Name, open: &[&str]) -> Diagnostic {
     Diagnostic::error(BAD_GROUP, name.span, format!("the group `{}` contains itself", name.text))
         .label("leads back to itself")
         .with_note(format!("the circle is {}", list(&circle)))
-        .changes("remove this member", [Change::DeleteMemberAt(name.span)])
+        .changes("remove this member", [TextChange::DeleteMemberAt(name.span)])
 }
 
 /// A group in which nothing is left.
@@ -490,7 +492,7 @@ pub fn override_of_own_item(span: Span, name: &Name, first: Span) -> Diagnostic 
         .also(first, "declared here, in a file that is not imported")
         .changes(
             "remove the first declaration, and `override` here",
-            [Change::DeleteItemAt(first), Edit::delete(span).into()],
+            [TextChange::DeleteItemAt(first), Edit::delete(span).into()],
         )
 }
 
@@ -513,7 +515,7 @@ pub fn modifier_of_one_method(span: Span, word: &str, pattern: &str) -> Diagnost
 pub fn no_types_module(path: &RustPath) -> Diagnostic {
     type_without_module(path).changes(
         "add `types crate::types` to this file, with the path of the module, or write the type's whole path",
-        [Change::Types(path.span.file)],
+        [TextChange::Types(path.span.file)],
     )
 }
 
@@ -523,7 +525,7 @@ pub fn misspelt_shape(path: &RustPath, near: &str) -> Diagnostic {
     let meant = format!("did you mean the shape `{near}`?");
     diagnostic.suggest(meant, [Edit::replace(path.span, near)]).changes(
         "or add `types crate::types` to this file, with the path of the module, if it is a type of Rust",
-        [Change::Types(path.span.file)],
+        [TextChange::Types(path.span.file)],
     )
 }
 
@@ -535,7 +537,7 @@ pub fn shape_in_a_type(path: &RustPath, shape: &str, written: Option<(&str, Stri
         Some((name, written)) => diagnostic.changes(
             format!("declare `type {name} = {written}` and write `({name})`, or write the whole path of `{shape}` in Rust"),
             [
-                Change::Declare { name: name.to_owned(), item: format!("type {name} = {written}") },
+                TextChange::Declare { name: name.to_owned(), item: format!("type {name} = {written}") },
                 Edit::replace(path.span, name).into(),
             ],
         ),
@@ -556,6 +558,6 @@ pub fn unused_definition(name: &Name) -> Diagnostic {
         .label("no role reaches it")
         .changes(
             "remove it, or use its name in a session type that a role reaches",
-            [Change::DeleteItem(name.span)],
+            [TextChange::DeleteItem(name.span)],
         )
 }

@@ -5,7 +5,7 @@ use mcp_protocol_machine::protocol::{Path, Side};
 use super::phrases::{dotted, side_word};
 use crate::ast::JsonPath;
 use crate::declarations::path;
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::suggest::nearest;
 
 /// A default that is part of no capability, or that no message requires.
@@ -28,7 +28,7 @@ pub fn default_of_nothing(default: &JsonPath, part: Option<&Path>) -> Diagnostic
 pub fn default_twice(default: &JsonPath, path: &Path) -> Diagnostic {
     let message = format!("`{}` is a default twice", dotted(path));
     Diagnostic::error(BAD_DEFAULT, default.span, message)
-        .changes("delete one of the two", [Change::DeleteDefault(default.span)])
+        .changes("delete one of the two", [TextChange::DeleteDefault(default.span)])
 }
 
 /// A default that no message requires. `inner` is the path without its first key, if that is required; `parts` are
@@ -52,7 +52,7 @@ pub fn default_not_required<'p>(
         Some(near) => finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(default.span, near)]),
         None => finding.changes(
             format!("delete it, or write `requires {word}.{written}` behind a message"),
-            [Change::DeleteDefault(default.span)],
+            [TextChange::DeleteDefault(default.span)],
         ),
     }
 }

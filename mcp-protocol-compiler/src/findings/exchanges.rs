@@ -1,6 +1,6 @@
 //! Messages that belong to a request, as steps.
 
-use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, TextChange};
 use crate::source::Span;
 
 /// A notification that cancels, as a step of a session type, or one that reports where its receiver could take the step for
@@ -15,7 +15,7 @@ pub fn cancel_is_not_a_step(span: Span, action: &str) -> Diagnostic {
         .changes(
             "leave it out, and say `cancellable` behind the request: its calls can be cancelled then, and an instance that it \
              opened is over",
-            [Change::LeaveOut(span)],
+            [TextChange::LeaveOut(span)],
         )
 }
 
@@ -26,7 +26,7 @@ pub fn progress_is_not_a_step(span: Span, action: &str) -> Diagnostic {
         .changes(
             "leave it out: it is permitted while its request runs; or, if it is to have a place here, declare it without \
              `reports`",
-            [Change::LeaveOut(span)],
+            [TextChange::LeaveOut(span)],
         )
         .with_note(
             "what also stands alone is written as `*( … . End )`, as a loop of the session, or as a step of a sub-session with \

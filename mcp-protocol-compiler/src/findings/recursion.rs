@@ -1,7 +1,7 @@
 //! Recursion: guarded, and within one channel.
 
 use crate::ast::{Name, Operator};
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::findings::choices;
 use crate::source::Span;
 
@@ -75,14 +75,14 @@ pub fn across(
     .with_note(barrier.note());
     match barrier {
         Barrier::Parallel => diagnostic
-            .changes(choices::in_place_of_comma(chooser), [Change::Commas(at, choices::sign(chooser))])
+            .changes(choices::in_place_of_comma(chooser), [TextChange::Commas(at, choices::sign(chooser))])
             .changes(
                 format!(
                     "if both are to happen, put the part that repeats in `*( … )`, with `End` in place of `{}`, and \
                      leave the loop out",
                     name.text
                 ),
-                [Change::Replicate { used: name.span, variable: bound }],
+                [TextChange::Replicate { used: name.span, variable: bound }],
             )
             .otherwise("if both are to happen, put the part that repeats in `*( … )`, outside the loop"),
         Barrier::Replicated if ends.is_empty() => diagnostic.suggest(
@@ -118,8 +118,8 @@ pub fn unguarded(name: &str, span: Span) -> Diagnostic {
                  `notification Again \"again\"`"
             ),
             [
-                Change::Declare { name: "Again".to_owned(), item: "notification Again \"again\"".to_owned() },
-                Change::Guard(name.to_owned(), "!Again . ".to_owned()),
+                TextChange::Declare { name: "Again".to_owned(), item: "notification Again \"again\"".to_owned() },
+                TextChange::Guard(name.to_owned(), "!Again . ".to_owned()),
             ],
         )
 }
@@ -136,11 +136,11 @@ pub fn branch_belongs_to_loop(variable: &Name, branch: Span) -> Diagnostic {
     .also(variable.span, "`rec` takes everything to its right")
     .changes(
         format!("if that is meant, say so with parentheses around all branches: `rec {name} . ( … )`"),
-        [Change::Parentheses(variable.span)],
+        [TextChange::Parentheses(variable.span)],
     )
     .changes(
         format!("if not, put the loop alone in parentheses: `( rec {name} . … )`"),
-        [Change::EndLoop(variable.span, branch)],
+        [TextChange::EndLoop(variable.span, branch)],
     )
 }
 
@@ -153,6 +153,6 @@ pub fn dual_of_variable(span: Span, name: &str) -> Diagnostic {
                 "name the loop with a definition, `Loop = rec {name} . ( … )`, write `dual Loop` here, and `Loop` where \
                  the loop stood"
             ),
-            [Change::NameLoop(span, "Loop".to_owned())],
+            [TextChange::NameLoop(span, "Loop".to_owned())],
         )
 }

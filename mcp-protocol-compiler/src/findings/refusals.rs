@@ -1,6 +1,6 @@
 //! Refusals and cancelling: what an error reply undoes.
 
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::source::Span;
 
 /// A refusal that would undo another message.
@@ -24,7 +24,7 @@ pub fn ends_the_sub_session(span: Span, action: &str, request: &str) -> Diagnost
         .with_note(format!(
             "where refusals are a matter of course, `{request}` may have a reply that says so, `-> Yes | No if refused`"
         ))
-        .changes(format!("leave the branch that begins with `{action}` out"), [Change::DeleteBranch(span)])
+        .changes(format!("leave the branch that begins with `{action}` out"), [TextChange::DeleteBranch(span)])
 }
 
 /// `!M . !N . ?MResult`, where `?MError` would have to undo N. `reply` is the action that answers.
@@ -55,7 +55,7 @@ pub fn would_undo(
         format!(
             "say where an error leads: `( {reply} . … {operator} {refusal} . {{tail}} )` in place of `{reply} . …`"
         ),
-        [Change::Around(span, "( ", format!(" {operator} {refusal} . {{tail}} )"))],
+        [TextChange::Around(span, "( ", format!(" {operator} {refusal} . {{tail}} )"))],
     )
     .otherwise(format!("write `( {reply} . … {operator} {refusal} . End )` in place of `{reply} . …`"))
 }
@@ -78,7 +78,7 @@ pub fn states_could_part(
     .label("a cancel may cross this reply, and one side would be before it, the other behind it")
     .also(declared, "declared here")
     .with_note("only where the reply follows a cancel, `cancels … with reply error …`, may the reply change the state");
-    let remove = Change::DeleteModifier(declared, "cancellable");
+    let remove = TextChange::DeleteModifier(declared, "cancellable");
     match refusal {
         Some(refusal) => diagnostic.changes(
             format!("remove `cancellable`, or let `{reply}` and `{refusal}` lead to the same state"),
@@ -114,7 +114,7 @@ pub fn two_cancels(request: &str, other: &str, declared: Span, used: Span) -> Di
     .with_note("a state of a channel has room for the cancel of one request in each direction")
     .changes(
         format!("remove `cancellable` from `{name}` or `{other}`, or give each a channel of its own"),
-        [Change::DeleteModifier(declared, "cancellable")],
+        [TextChange::DeleteModifier(declared, "cancellable")],
     )
 }
 
@@ -128,7 +128,7 @@ pub fn nothing_cancels(request: &str, declared: Span) -> Diagnostic {
     .label("no message could cancel it")
     .changes(
         "declare one: `notification Cancel \"cancel\" (_) cancels requestId`",
-        [Change::Declare {
+        [TextChange::Declare {
             name: "Cancel".to_owned(),
             item: "notification Cancel \"cancel\" (_) cancels requestId".to_owned(),
         }],

@@ -1,7 +1,7 @@
 //! Reply discipline: every request is answered, every reply has its request.
 
 use super::phrases::list;
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::lexer::quote;
 use crate::source::Span;
 
@@ -60,7 +60,7 @@ pub fn without_request(
             .label(format!("`{request}` is answered by {answers}"))
             .changes(
                 format!("write `{sign}{}`", action.trim_start_matches(['!', '?'])),
-                [Change::Sign(span, sign)],
+                [TextChange::Sign(span, sign)],
             )
             .otherwise(format!(
                 "`dual` makes `{action}` of what stands here: remove the `dual` that leads here, or go on as another \
@@ -93,8 +93,8 @@ pub fn without_request(
                     "take `{name}` out of `{group}`, and write `{operator} {told} . {{tail}}` as a branch of its own"
                 ),
                 [
-                    Change::DeleteMember(group.clone(), name.to_owned()),
-                    Change::Around(*place, "( ", format!(" {operator} {told} . {{tail}} )")),
+                    TextChange::DeleteMember(group.clone(), name.to_owned()),
+                    TextChange::Around(*place, "( ", format!(" {operator} {told} . {{tail}} )")),
                 ],
             )
             .otherwise(format!(
@@ -107,7 +107,7 @@ pub fn without_request(
                         "delete `{action} .`, or declare `{name}` as a request: `request {name} {} -> {name}Result`",
                         quote(method)
                     ),
-                    [Change::DeleteStep(span)],
+                    [TextChange::DeleteStep(span)],
                 ),
         }
         .label("nothing waits for a reply here");
@@ -120,7 +120,7 @@ pub fn without_request(
     match request {
         Some(request) => diagnostic.changes(
             format!("put the request before it: `{request} . {action}`"),
-            [Change::Ask(span, request.to_owned())],
+            [TextChange::Ask(span, request.to_owned())],
         ),
         None => {
             let sign = if action.starts_with('!') { '?' } else { '!' };
@@ -130,7 +130,7 @@ pub fn without_request(
                      \"ask\" -> AskResult`"
                 ),
                 [
-                    Change::Declare {
+                    TextChange::Declare {
                         name: "Ask".to_owned(),
                         item: "request Ask \"ask\" -> AskResult".to_owned(),
                     },
@@ -191,7 +191,7 @@ pub fn open_already(
                 Some(next) => format!("write `{action} . {reply} . {next}`"),
                 None => format!("write `{action} . {reply}`"),
             },
-            [Change::AnswerFirst { opened: other.unwrap_or(span), again: span, reply: reply.to_owned() }],
+            [TextChange::AnswerFirst { opened: other.unwrap_or(span), again: span, reply: reply.to_owned() }],
         )
 }
 
@@ -201,7 +201,7 @@ pub fn open_across_channels(action: &str, span: Span, reply: &str) -> Diagnostic
         .label("which of the channels would the reply belong to")
         .changes(
             format!("write `{action} . {reply}` before the channels, or put the request in one of them"),
-            [Change::Answer { before: span, action: action.to_owned(), reply: reply.to_owned() }],
+            [TextChange::Answer { before: span, action: action.to_owned(), reply: reply.to_owned() }],
         )
 }
 
@@ -249,7 +249,7 @@ pub fn never_answered(
             },
             [match opened.filter(|_| !elsewhere) {
                 Some(opened) => Edit::after(opened, format!(" . {reply}")).into(),
-                None => Change::BeforeState(span, format!("{reply} . ")),
+                None => TextChange::BeforeState(span, format!("{reply} . ")),
             }],
         )
         .otherwise(format!("write `{reply}` on each way on"))

@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::position;
 
 use crate::ast::{BUILT_IN, JsonPath, Name, built_in_meant};
 use crate::declarations::{Alternative, Position};
-use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
+use crate::diagnostic::{Code, Diagnostic, Edit, TextChange, shorten};
 use crate::source::Span;
 use crate::suggest::nearest;
 
@@ -35,8 +35,10 @@ pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagn
     let meant = built_in_meant(text).or_else(|| nearest(text, known.chain(BUILT_IN)));
     match meant {
         Some(meant) => finding.suggest(format!("did you mean `{meant}`?"), [Edit::replace(name.span, meant)]),
-        None => finding
-            .changes(format!("declare it: `type {text} = …`"), [Change::Item(format!("type {text} = any"))]),
+        None => finding.changes(
+            format!("declare it: `type {text} = …`"),
+            [TextChange::Item(format!("type {text} = any"))],
+        ),
     }
 }
 
@@ -97,7 +99,7 @@ pub enum CalledTheSame {
 /// `..rest` twice.
 pub fn rest_twice(second: Span) -> Diagnostic {
     Diagnostic::error(BAD_RECORD, second, "`..rest` stands here twice")
-        .changes("delete one", [Change::DeleteField(second)])
+        .changes("delete one", [TextChange::DeleteField(second)])
 }
 
 /// A spread of something that has no fields.
@@ -120,7 +122,7 @@ pub fn never_chosen(later: &Alternative, earlier: &Alternative) -> Diagnostic {
         .label("whatever fits here")
         .also(earlier.span, format!("is taken for `{first}`, which stands before it"));
     let help = format!("write `{shown}` before `{first}`, if a value of it can be told by what it requires");
-    finding.changes(help, [Change::AlternativeBefore(later.span, earlier.span)])
+    finding.changes(help, [TextChange::AlternativeBefore(later.span, earlier.span)])
 }
 
 /// An alternative that an earlier one hides and that would hide the earlier one, too.
@@ -133,7 +135,7 @@ pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diag
         true => "delete it".to_owned(),
         false => format!("delete it, or let `{first}` take what both say"),
     };
-    finding.changes(help, [Change::DeleteAlternative(later.span, earlier.span)])
+    finding.changes(help, [TextChange::DeleteAlternative(later.span, earlier.span)])
 }
 
 /// A list or an object in the union that `later` names, which `earlier` hides where both are alternatives. `mends` is
@@ -156,7 +158,7 @@ pub fn never_chosen_inside(
     match mends {
         true => finding.changes(
             format!("write `{name}` before `{first}`"),
-            [Change::AlternativeBefore(later.span, earlier.span)],
+            [TextChange::AlternativeBefore(later.span, earlier.span)],
         ),
         false => finding.help(format!(
             "let one shape take what `{first}` and `{shown}` say, and write it in both places"
@@ -169,7 +171,7 @@ pub fn null_again(null: &Alternative, other: &Alternative) -> Diagnostic {
     Diagnostic::error(NEVER_CHOSEN, null.span, "`null` can never be chosen")
         .label("says what another alternative says already")
         .also(other.span, format!("`{}` takes `null`, too", shorten(&other.text)))
-        .changes("delete it", [Change::DeleteAlternative(null.span, other.span)])
+        .changes("delete it", [TextChange::DeleteAlternative(null.span, other.span)])
 }
 
 /// A shape that consists of itself.
@@ -311,7 +313,7 @@ pub fn carries_nothing(message: &Name, path: &JsonPath) -> Diagnostic {
         format!(
             "declare what it carries: `(_)` for any JSON, or `(Type)`, behind the declaration of `{name}`"
         ),
-        [Change::Payload(name.clone())],
+        [TextChange::Payload(name.clone())],
     )
 }
 

@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::Literal;
 
 use super::parts::json_key;
 use super::writer::{WIDTH, Writer, width};
-use crate::ast::{Member, Name, Position, Shape, ShapeKind};
+use crate::ast::{Member, Name, Shape, ShapeKind, TuplePosition};
 use crate::lexer::quote;
 
 /// How far the fields of a record are indented.
@@ -111,7 +111,7 @@ fn inner(out: &mut Writer<'_>, of: &Shape, around: &Shape, indent: usize) {
     out.at(around.span.end, indent + INDENT);
 }
 
-fn laid_out_position(out: &mut Writer<'_>, position: &Position, indent: usize) {
+fn laid_out_position(out: &mut Writer<'_>, position: &TuplePosition, indent: usize) {
     let Some(label) = &position.label else {
         if !position.optional {
             return laid_out(out, &position.shape, indent);
@@ -129,8 +129,8 @@ fn laid_out_position(out: &mut Writer<'_>, position: &Position, indent: usize) {
 }
 
 /// Whether a tuple has one position that would be a list without a comma behind it.
-fn is_like_a_list(positions: &[Position]) -> bool {
-    matches!(positions, [Position { label: None, optional: false, .. }])
+fn is_like_a_list(positions: &[TuplePosition]) -> bool {
+    matches!(positions, [TuplePosition { label: None, optional: false, .. }])
 }
 
 fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {

@@ -267,12 +267,12 @@ fn shape() -> impl Strategy<Value = Shape> {
 }
 
 /// Positions, all of them with labels or none, of which the last ones may be absent.
-fn tuple(of: impl Strategy<Value = Shape> + Clone) -> impl Strategy<Value = Vec<Position>> {
+fn tuple(of: impl Strategy<Value = Shape> + Clone) -> impl Strategy<Value = Vec<TuplePosition>> {
     let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
     let positions = prop::collection::vec((key, documentation(), of), 0..5);
     (positions, any::<bool>(), 0..6usize).prop_map(|(positions, has_labels, required)| {
         let positions = positions.into_iter().enumerate();
-        let positions = positions.map(|(place, (label, documentation, shape))| Position {
+        let positions = positions.map(|(place, (label, documentation, shape))| TuplePosition {
             documentation: if has_labels { documentation } else { Vec::new() },
             label: has_labels.then_some(label),
             optional: place >= required,

@@ -13,7 +13,7 @@ use crate::source::SourceMap;
 
 /// Where the generated code stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum CodeForm {
     /// In the place of a macro; made again with every build.
     Macro,
     /// In a file that is read and checked in: it changes only where the machine or its documentation does.
@@ -22,7 +22,7 @@ pub(super) enum Form {
 
 /// Writes the code of one protocol.
 pub(super) struct Generator<'a> {
-    pub(super) form: Form,
+    pub(super) form: CodeForm,
     pub(super) plan: Arc<Plan>,
     pub(super) docs: docs::Docs<'a>,
     pub(super) types: types::Types,
@@ -40,11 +40,11 @@ pub(super) struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    pub(super) fn new(compiled: &'a Compiled, sources: &'a SourceMap, form: Form) -> Self {
+    pub(super) fn new(compiled: &'a Compiled, sources: &'a SourceMap, form: CodeForm) -> Self {
         let plan = Arc::clone(&compiled.plan);
         let error = names::ident(&plan.error_name());
         // A file says once for all of it what lints need not look at.
-        let allow = if form == Form::File { quote!() } else { allow(&plan) };
+        let allow = if form == CodeForm::File { quote!() } else { allow(&plan) };
         let types = types::Types::new(&compiled.declarations);
         let messages = &compiled.declarations.messages;
         let payloads = |scope| messages.iter().map(|message| types.of(message, scope)).collect();
@@ -52,7 +52,7 @@ impl<'a> Generator<'a> {
             form,
             error,
             plan,
-            docs: docs::Docs { sources, numbered: form == Form::Macro },
+            docs: docs::Docs { sources, numbered: form == CodeForm::Macro },
             constants: messages
                 .iter()
                 .map(|message| names::ident(&names::constant(&message.table.name)))

@@ -42,7 +42,7 @@ use crate::declarations::DeclaredShape;
 use crate::diagnostic::Diagnostic;
 use crate::source::SourceMap;
 
-use generator::{Form, Generator, allow, protocol};
+use generator::{CodeForm, Generator, allow, protocol};
 use same_shapes::same_shapes;
 use shapes::Elsewhere;
 
@@ -93,7 +93,7 @@ pub fn import(runtime: &TokenStream) -> TokenStream {
 /// # Ok::<(), io::Error>(())
 /// ```
 pub fn items(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
-    Generator::new(compiled, sources, Form::Macro).items(compiled)
+    Generator::new(compiled, sources, CodeForm::Macro).items(compiled)
 }
 
 /// The tables of the protocol with the names of its messages, and nothing else: for programs that follow it without its
@@ -111,7 +111,7 @@ pub fn items(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
 /// # Ok::<(), io::Error>(())
 /// ```
 pub fn tables_alone(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
-    let generator = Generator::new(compiled, sources, Form::Macro);
+    let generator = Generator::new(compiled, sources, CodeForm::Macro);
     let machine = machine(compiled);
     let protocol = protocol(compiled, &generator.docs);
     let (messages, capabilities) = (generator.messages(&machine), generator.capabilities(&machine));
@@ -168,7 +168,7 @@ pub fn expand(
     placement: &Placement<'_>,
 ) -> Result<String, syn::Error> {
     let import = import(&quote!(::mcp_runtime));
-    let mut generator = Generator::new(compiled, sources, Form::File);
+    let mut generator = Generator::new(compiled, sources, CodeForm::File);
     generator.elsewhere = elsewhere(compiled, placement)?;
     let lints = allow(&generator.plan).to_string().replace(' ', "").replace(",", ", ");
     let items = generator.items(compiled);
@@ -217,7 +217,7 @@ fn elsewhere(compiled: &Compiled, placement: &Placement<'_>) -> Result<Option<El
 /// # Errors
 /// If a payload type is not a Rust type.
 pub fn signatures(compiled: &Compiled, sources: &SourceMap) -> Result<String, syn::Error> {
-    let mut file = syn::parse2(Generator::new(compiled, sources, Form::File).items(compiled))?;
+    let mut file = syn::parse2(Generator::new(compiled, sources, CodeForm::File).items(compiled))?;
     signatures::reduce(&mut file);
     Ok(signatures::lines(&pretty::printed(file, usize::MAX)))
 }

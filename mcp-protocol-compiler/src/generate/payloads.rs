@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
-use super::generator::{Form, Generator};
+use super::generator::{CodeForm, Generator};
 use super::types::{Scope, plain_path};
 use crate::declarations::{PayloadType, is_primitive};
 use crate::plan::indices;
@@ -34,7 +34,7 @@ impl Needs {
 impl Generator<'_> {
     /// The checks of all payload types.
     pub(super) fn payloads(&self) -> TokenStream {
-        if self.form == Form::File {
+        if self.form == CodeForm::File {
             return self.payload_rows();
         }
         let needs = self.needs();

@@ -17,7 +17,7 @@ pub(super) fn same_shapes(ours: &[DeclaredShape], theirs: &[DeclaredShape]) -> B
     }
     // A shape may contain itself, so all are taken to be the same until one of them differs.
     loop {
-        let comparison = Comparison { ours, theirs, same: pairs.keys().copied().collect() };
+        let comparison = ShapeComparison { ours, theirs, same: pairs.keys().copied().collect() };
         let before = pairs.len();
         pairs.retain(|_, (ours, theirs)| comparison.is_same(ours, theirs));
         if pairs.len() == before {
@@ -26,14 +26,14 @@ pub(super) fn same_shapes(ours: &[DeclaredShape], theirs: &[DeclaredShape]) -> B
     }
 }
 
-struct Comparison<'a> {
+struct ShapeComparison<'a> {
     ours: &'a [DeclaredShape],
     theirs: &'a [DeclaredShape],
     /// The shapes that have not been found to differ.
     same: BTreeSet<&'a str>,
 }
 
-impl Comparison<'_> {
+impl ShapeComparison<'_> {
     fn is_same(&self, ours: &Form, theirs: &Form) -> bool {
         match (ours, theirs) {
             (Form::Named(ours), Form::Named(theirs)) => {

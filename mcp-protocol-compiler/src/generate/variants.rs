@@ -6,7 +6,7 @@
 
 use mcp_protocol_machine::protocol::Literal;
 
-use crate::declarations::{Alternative, DeclaredShape, Form, Part, pascal};
+use crate::declarations::{Alternative, DeclaredShape, Form, ShapePart, pascal};
 use crate::plan::names::snake;
 
 /// The names of types that every Rust program has, and of those that generated code takes from the runtime.
@@ -78,7 +78,7 @@ fn tag<'a>(types: &[&'a DeclaredShape]) -> Option<&'a str> {
 
 /// The literals that a record or a tuple must have, each with the key of its field or the number of its position.
 fn literals<'s>(shape: &'s DeclaredShape) -> Vec<(&'s str, &'s Literal)> {
-    let literal = |part: Part<'s>| match part.form {
+    let literal = |part: ShapePart<'s>| match part.form {
         Form::Literal(literal) if !part.optional => Some((part.name, literal)),
         _ => None,
     };

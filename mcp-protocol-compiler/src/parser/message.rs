@@ -10,7 +10,7 @@ use crate::ast::{
     is_built_in,
 };
 use crate::declarations::{is_primitive, pascal, word_meant};
-use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
+use crate::diagnostic::{Diagnostic, Edit, TextChange, shorten};
 use crate::findings::shapes::MALFORMED_PAYLOAD;
 use crate::lexer::Kind;
 
@@ -390,11 +390,14 @@ impl Parser<'_> {
         let (name, written) = (name_for(&shape), self.sources.slice(all));
         let message = format!("the shape `{}` has no name", shorten(written));
         let declared = [
-            Change::Declare { name: name.clone(), item: format!("type {name} = {written}") },
+            TextChange::Declare { name: name.clone(), item: format!("type {name} = {written}") },
             Edit::replace(all, name.as_str()).into(),
         ];
-        let of_types =
-            type_of_rust(&shape, &name).map(|(names, written)| Change::OfTypes { at: all, names, written });
+        let of_types = type_of_rust(&shape, &name).map(|(names, written)| TextChange::OfTypes {
+            at: all,
+            names,
+            written,
+        });
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, message).changes(
             format!("declare `type {name} = {}` and write `({name})`", shorten(written)),
             of_types.into_iter().chain(declared),

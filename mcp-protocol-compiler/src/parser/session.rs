@@ -9,7 +9,7 @@ use super::codes::{
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
-use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
+use crate::diagnostic::{Diagnostic, Edit, TextChange, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
 
@@ -389,7 +389,7 @@ impl Parser<'_> {
                 if matches!(rest.tail, Tail::Missing(_)) {
                     item.push_str(" . End");
                 }
-                (name, Some(Change::Declare { name: name.to_owned(), item }))
+                (name, Some(TextChange::Declare { name: name.to_owned(), item }))
             }
             None => (written, None),
         };
@@ -403,7 +403,7 @@ impl Parser<'_> {
             OpenEnd::Behind(place) => Edit::after(place, format!(" . {goes_on}")),
             OpenEnd::End(end) => Edit::replace(end, goes_on),
         });
-        let edits = edits.chain([Edit::delete(dot.to(rest.span))]).map(Change::from);
+        let edits = edits.chain([Edit::delete(dot.to(rest.span))]).map(TextChange::from);
         let finding = Diagnostic::error(NOTHING_FOLLOWS, dot, "something follows a parenthesis")
             .with_note("a session type goes on at the end of each branch, not behind all of them")
             .changes(help, edits.chain(declares));

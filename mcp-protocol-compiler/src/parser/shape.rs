@@ -3,7 +3,7 @@
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{ItemKind, Member, Name, Position, Shape, ShapeField, ShapeKind, boolean, is_built_in};
+use crate::ast::{ItemKind, Member, Name, Shape, ShapeField, ShapeKind, TuplePosition, boolean, is_built_in};
 use crate::declarations::pascal;
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
@@ -345,7 +345,7 @@ impl Parser<'_> {
         }
         let mut positions = with_all_labels_or_none(positions, &mut self.findings);
         only_last_optional(&mut positions, &mut self.findings);
-        let is_one = |position: &Position| position.label.is_none() && !position.optional;
+        let is_one = |position: &TuplePosition| position.label.is_none() && !position.optional;
         if is_list && matches!(positions.as_slice(), [only] if is_one(only)) {
             return ShapeKind::List(Box::new(positions.remove(0).shape));
         }
@@ -353,17 +353,17 @@ impl Parser<'_> {
     }
 
     /// `shape`, `shape?`, `label: shape`, `label?: shape`
-    fn position(&mut self) -> Position {
+    fn position(&mut self) -> TuplePosition {
         if self.begins_label() {
             let ShapeField { documentation, name, optional, shape } = self.field("label");
-            return Position { documentation, label: Some(name), optional, shape };
+            return TuplePosition { documentation, label: Some(name), optional, shape };
         }
         let shape = self.shape();
         let mut optional = self.eat(Kind::Question).is_some();
         let written = format!("{}?", shorten(self.sources.slice(shape.span)));
         let absent = (!optional).then(|| Edit::after(shape.span, "?"));
         optional |= self.default("position", &written, absent);
-        Position { documentation: Vec::new(), label: None, optional, shape }
+        TuplePosition { documentation: Vec::new(), label: None, optional, shape }
     }
 
     /// Whether a label stands here: a word with a `:` behind it, or with `?:`.
@@ -373,7 +373,7 @@ impl Parser<'_> {
     }
 
     /// Takes the comma behind a position; nothing if the tuple ends there.
-    fn comma_of_tuple(&mut self, positions: &[Position]) -> bool {
+    fn comma_of_tuple(&mut self, positions: &[TuplePosition]) -> bool {
         let is_labelled = positions.last().is_some_and(|position| position.label.is_some());
         if self.kind() == Kind::Comma {
             // A field behind the comma shows that the list was not closed.
@@ -542,9 +542,10 @@ impl Parser<'_> {
 }
 
 /// Positions of which all have labels or none has. Otherwise those that are there are left out.
-fn with_all_labels_or_none(positions: Vec<Position>, findings: &mut Findings) -> Vec<Position> {
+fn with_all_labels_or_none(positions: Vec<TuplePosition>, findings: &mut Findings) -> Vec<TuplePosition> {
     let first = positions.iter().find(|position| position.label.is_none() && !is_missing(position));
-    let labelled: Vec<&Position> = positions.iter().filter(|position| position.label.is_some()).collect();
+    let labelled: Vec<&TuplePosition> =
+        positions.iter().filter(|position| position.label.is_some()).collect();
     let (Some(first), false) = (first, labelled.is_empty()) else { return positions };
     let edits = labelled.iter().flat_map(|position| {
         let label = Span { end: position.shape.span.start, ..position.span() };
@@ -556,23 +557,26 @@ fn with_all_labels_or_none(positions: Vec<Position>, findings: &mut Findings) ->
             .label("all positions of a tuple have labels, or none has")
             .suggest("leave the labels out", edits);
     findings.push(finding.otherwise("write a label before this position, too: `label: …`"));
-    let unlabelled =
-        positions.into_iter().map(|position| Position { documentation: Vec::new(), label: None, ..position });
+    let unlabelled = positions.into_iter().map(|position| TuplePosition {
+        documentation: Vec::new(),
+        label: None,
+        ..position
+    });
     unlabelled.collect()
 }
 
 /// Whether nothing could be read, which has been reported.
-fn is_missing(position: &Position) -> bool {
+fn is_missing(position: &TuplePosition) -> bool {
     position.shape.kind == ShapeKind::Missing
 }
 
 /// Reports what must be there behind what may be absent, and takes it for what may be absent.
-fn only_last_optional(positions: &mut [Position], findings: &mut Findings) {
+fn only_last_optional(positions: &mut [TuplePosition], findings: &mut Findings) {
     let optional = positions.iter().position(|position| position.optional).unwrap_or(positions.len());
     let behind = positions.get_mut(optional..).unwrap_or_default();
     let required = || behind.iter().filter(|position| !position.optional && !is_missing(position));
     if let Some(first) = required().next() {
-        let mark = |position: &Position| {
+        let mark = |position: &TuplePosition| {
             Edit::after(position.label.as_ref().map_or(position.shape.span, |label| label.span), "?")
         };
         let text = "this position must be there, and one before it may be absent";

@@ -9,7 +9,7 @@ use super::product::Walk;
 use super::shared::Shared;
 use super::words;
 use crate::declarations::Message;
-use crate::diagnostic::{Change, Edit};
+use crate::diagnostic::{Edit, TextChange};
 use crate::source::Span;
 
 /// How many steps or branches are written out in a suggestion.
@@ -22,7 +22,7 @@ pub(super) struct Remedy {
     /// What does the first.
     pub(super) edits: Vec<Edit>,
     /// The same, where it depends on what stands around its places.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<TextChange>,
     /// What to do where the edits do not mend the race.
     pub(super) otherwise: Option<String>,
 }
@@ -80,7 +80,7 @@ pub(super) fn exchange(
         if derived { "" } else { ", in both roles" },
     );
     let places = if derived { exchanges(walk.machine(author), *request, *reply) } else { BTreeSet::new() };
-    let changes = places.into_iter().map(|span| Change::ReplaceRest(span, own.clone())).collect();
+    let changes = places.into_iter().map(|span| TextChange::ReplaceRest(span, own.clone())).collect();
     Some(Remedy { changes, otherwise: Some(otherwise), ..Remedy::one(text) })
 }
 
@@ -126,7 +126,7 @@ pub(super) fn ending_exchange(
     let ends = |state: StateIndex| machine.state(state).is_some_and(|state| state.kind == StateKind::End);
     let places =
         if derived { written_with(machine, request, reply, |_, home| ends(home)) } else { BTreeSet::new() };
-    let changes = places.into_iter().map(|span| Change::ReplaceRest(span, own.clone())).collect();
+    let changes = places.into_iter().map(|span| TextChange::ReplaceRest(span, own.clone())).collect();
     Some(Remedy { changes, otherwise: Some(otherwise), ..Remedy::one(text) })
 }
 

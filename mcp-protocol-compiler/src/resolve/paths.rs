@@ -47,7 +47,7 @@ pub(super) fn check(
                     if let Modifier::Pages { next, .. } = modifier
                         && let [reply] = request.replies.as_slice()
                     {
-                        paths.of_message(&reply.name, next, Reach::OneMessage);
+                        paths.of_message(&reply.name, next, PathEnd::OneMessage);
                     }
                 }
             }
@@ -72,7 +72,7 @@ pub(super) fn check(
                 if let Some((owner, form)) = &what {
                     let required = required(items, |holder| sides.side(holder) == Some(side));
                     for path in defaults.iter().chain(required) {
-                        paths.walk(owner.clone(), form, path, Reach::SomeMessages);
+                        paths.walk(owner.clone(), form, path, PathEnd::SomeMessages);
                     }
                 }
                 announced.push(what);
@@ -107,7 +107,7 @@ fn required<'i>(
 
 /// What a path leads into, and what it does where it meets a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum PathEnd {
     /// The payload of one message: it goes on in the element at its position, if it has one, which may be a label.
     OneMessage,
     /// Those of several messages, or what they announce. Their labels may differ, so it has none.
@@ -153,14 +153,14 @@ impl<'a> Paths<'a, '_> {
         }
     }
 
-    fn of_message(&mut self, message: &Name, path: &JsonPath, reach: Reach) -> Option<Vec<&'a Form>> {
+    fn of_message(&mut self, message: &Name, path: &JsonPath, reach: PathEnd) -> Option<Vec<&'a Form>> {
         let (owner, form) = self.payload(message)?;
         self.walk(owner, form, path, reach)
     }
 
     fn field(&mut self, field: &MessageField) {
         self.must_carry(&field.message, &field.path);
-        self.of_message(&field.message, &field.path, Reach::OneMessage);
+        self.of_message(&field.message, &field.path, PathEnd::OneMessage);
     }
 
     /// Reports a message that carries nothing, where something of what it carries is named.
@@ -175,7 +175,7 @@ impl<'a> Paths<'a, '_> {
     /// A path to a text or a whole number.
     fn value(&mut self, what: &str, message: &Name, path: &JsonPath) {
         self.must_carry(message, path);
-        let Some(found) = self.of_message(message, path, Reach::OneMessage) else { return };
+        let Some(found) = self.of_message(message, path, PathEnd::OneMessage) else { return };
         if found.is_empty() || found.iter().any(|form| self.may_be_value(form)) {
             return;
         }
@@ -214,7 +214,7 @@ impl<'a> Paths<'a, '_> {
 
     fn condition(&mut self, message: &Name, condition: Option<&Condition>) {
         let Some(condition) = condition else { return };
-        let Some(found) = self.of_message(message, &condition.path, Reach::OneMessage) else { return };
+        let Some(found) = self.of_message(message, &condition.path, PathEnd::OneMessage) else { return };
         let Some(literal) = &condition.literal else { return };
         let mut texts = Vec::new();
         if found.into_iter().all(|form| self.is_one_of(form, &mut texts))
@@ -243,7 +243,7 @@ impl<'a> Paths<'a, '_> {
             Modifier::Requires { condition, .. } => self.condition(message, condition.as_ref()),
             Modifier::Cancels { id, .. } => self.value("the id of a request", message, id),
             Modifier::Pages { cursor: path, .. } => {
-                self.of_message(message, path, Reach::OneMessage);
+                self.of_message(message, path, PathEnd::OneMessage);
             }
             Modifier::Reports { token, of, .. } => {
                 self.value("a token", message, token);
@@ -251,13 +251,13 @@ impl<'a> Paths<'a, '_> {
             }
             Modifier::Grants { path, .. } | Modifier::Revokes { path, .. } => {
                 self.must_carry(message, path);
-                self.of_message(message, path, Reach::EachElement);
+                self.of_message(message, path, PathEnd::EachElement);
             }
             Modifier::Rounds { reply, state, given, answers, questions, .. } => {
                 for (message, path) in
                     [(message, state), (message, answers), (reply, given), (reply, questions)]
                 {
-                    self.of_message(message, path, Reach::OneMessage);
+                    self.of_message(message, path, PathEnd::OneMessage);
                 }
             }
             Modifier::During { requests, condition, .. } => self.during(requests, condition.as_ref()),
@@ -304,7 +304,7 @@ impl<'a> Paths<'a, '_> {
     fn of_some(&mut self, forms: impl Iterator<Item = (String, &'a Form)>, path: &JsonPath) {
         let mut wrong = None;
         for (owner, form) in forms {
-            match self.follow(owner, form, path, Reach::SomeMessages) {
+            match self.follow(owner, form, path, PathEnd::SomeMessages) {
                 Ok(_) => return,
                 // The form that has the most of it says best what is wrong.
                 Err(found) => {
@@ -336,7 +336,7 @@ impl<'a> Paths<'a, '_> {
                 let found = self.declarations.indices().find_map(|index| {
                     let is_request = self.declarations.message(index)?.table.kind == Kind::Request;
                     let (owner, form) = self.payload_of(index).filter(|_| is_request)?;
-                    self.follow(owner.clone(), form, path, Reach::SomeMessages)
+                    self.follow(owner.clone(), form, path, PathEnd::SomeMessages)
                         .is_ok()
                         .then_some((owner, form))
                 });
@@ -344,7 +344,7 @@ impl<'a> Paths<'a, '_> {
                 (owner, form, path)
             }
         };
-        let found = self.follow(owner.clone(), form, path, Reach::OneMessage).ok()?;
+        let found = self.follow(owner.clone(), form, path, PathEnd::OneMessage).ok()?;
         let [form] = found.as_slice() else { return None };
         let owner = match form {
             Form::Named(index) if !self.is_inner(*index) => {
@@ -361,7 +361,7 @@ impl<'a> Paths<'a, '_> {
         owner: String,
         form: &'a Form,
         path: &JsonPath,
-        reach: Reach,
+        reach: PathEnd,
     ) -> Option<Vec<&'a Form>> {
         match self.follow(owner, form, path, reach) {
             Ok(found) => Some(found),
@@ -378,7 +378,7 @@ impl<'a> Paths<'a, '_> {
         mut owner: String,
         form: &'a Form,
         path: &JsonPath,
-        reach: Reach,
+        reach: PathEnd,
     ) -> Result<Vec<&'a Form>, Box<Wrong>> {
         let mut here = vec![form];
         for (depth, key) in path.segments.iter().enumerate() {
@@ -388,7 +388,7 @@ impl<'a> Paths<'a, '_> {
             let mut other = "";
             let leaves = self.leaves(here, reach);
             let label = labels::place(&leaves, &key.text);
-            let place = position(&key.text).or(label.filter(|_| reach == Reach::OneMessage));
+            let place = position(&key.text).or(label.filter(|_| reach == PathEnd::OneMessage));
             for leaf in leaves {
                 match leaf {
                     Form::Record(record) => {
@@ -443,14 +443,14 @@ impl<'a> Paths<'a, '_> {
     }
 
     /// What forms are in the end, and in place of the lists that a path goes through, their elements.
-    fn leaves(&self, forms: Vec<&'a Form>, reach: Reach) -> Vec<&'a Form> {
+    fn leaves(&self, forms: Vec<&'a Form>, reach: PathEnd) -> Vec<&'a Form> {
         let (mut leaves, mut seen): (Vec<&Form>, HashSet<*const Form>) = (Vec::new(), HashSet::new());
         let mut waiting = forms;
         while let Some(form) = waiting.pop() {
             for leaf in self.shapes().leaves(form) {
                 match leaf {
                     // A list may have itself among its elements.
-                    Form::List(_) | Form::Tuple(_) if reach == Reach::EachElement => {
+                    Form::List(_) | Form::Tuple(_) if reach == PathEnd::EachElement => {
                         if seen.insert(std::ptr::from_ref(leaf)) {
                             waiting.extend(elements(leaf));
                         }

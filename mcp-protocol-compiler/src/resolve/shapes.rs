@@ -249,7 +249,7 @@ impl<'a> Forms<'a, '_> {
         }
     }
 
-    fn tuple(&mut self, written: &'a [ast::Position], span: Span, own: Own<'a>) -> Form {
+    fn tuple(&mut self, written: &'a [ast::TuplePosition], span: Span, own: Own<'a>) -> Form {
         if written.len() > MOST_POSITIONS {
             self.diagnostics.push(size::too_many_positions(span, MOST_POSITIONS));
             return Form::Any;
@@ -455,7 +455,7 @@ fn endless(shapes: &[DeclaredShape], diagnostics: &mut Vec<Diagnostic>) {
     }
     // One that only requires another one without a value is mended with that.
     let in_itself = in_themselves(shapes, &has_value);
-    let mut through_names = Loops { shapes, state: vec![Visit::Not; shapes.len()] };
+    let mut through_names = ShapeLoops { shapes, state: vec![Visit::Not; shapes.len()] };
     for (index, shape) in shapes.iter().enumerate() {
         if in_itself.get(index).copied().unwrap_or(false) || through_names.leads_to_itself(index) {
             diagnostics.push(finding::endless(&shape.name));
@@ -512,7 +512,7 @@ fn is_written(form: &Form, has_value: &[bool]) -> bool {
 }
 
 /// Names and unions that lead back to where they begin, without a record, list, tuple or map on the way: `type A = A | string`.
-struct Loops<'a> {
+struct ShapeLoops<'a> {
     shapes: &'a [DeclaredShape],
     state: Vec<Visit>,
 }
@@ -526,7 +526,7 @@ enum Visit {
     Done,
 }
 
-impl Loops<'_> {
+impl ShapeLoops<'_> {
     /// Whether the names behind a shape lead back to it, or to another one on the way. Walked without recursion, for
     /// the way may be as long as there are shapes.
     fn leads_to_itself(&mut self, start: usize) -> bool {

@@ -16,7 +16,7 @@ pub(super) static NOTHING: Capabilities = Capabilities::none();
 
 /// What a message is part of, where each request of a side announces what that side can do.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum During<'a> {
+pub(super) enum Within<'a> {
     /// Of none in particular: a request that runs has to announce what the message needs.
     Any,
     /// Of none, for it is a request, which announces this; nothing if that is not known.
@@ -35,7 +35,7 @@ impl Checker {
         &self,
         direction: Direction,
         message: MessageIndex,
-        during: During<'_>,
+        during: Within<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<(), Violation> {
         self.gates_on_arrival(direction, message, during, applies)
@@ -49,7 +49,7 @@ impl Checker {
         &self,
         direction: Direction,
         message: MessageIndex,
-        during: During<'_>,
+        during: Within<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Option<ClosedGate>, ViolationKind> {
         let mut closed = None;
@@ -129,10 +129,10 @@ impl Checker {
     }
 
     /// What a message is part of that is not there yet. What a request will announce is not known then.
-    pub(super) fn during(&self, message: MessageIndex) -> During<'static> {
+    pub(super) fn during(&self, message: MessageIndex) -> Within<'static> {
         match self.protocol.message(message).map(|table| table.kind) {
-            Some(Kind::Request) => During::Opening(None),
-            _ => During::Any,
+            Some(Kind::Request) => Within::Opening(None),
+            _ => Within::Any,
         }
     }
 
@@ -174,7 +174,7 @@ impl Checker {
         holder: Side,
         gate: GateIndex,
         tolerated: &Capabilities,
-        during: During<'_>,
+        during: Within<'_>,
     ) -> bool {
         if direction == Direction::Receive && tolerated.grants(gate) {
             return true;
@@ -184,7 +184,7 @@ impl Checker {
             return self.capabilities(holder).grants(gate);
         }
         // What opened a sub-session that is over is not remembered.
-        if let During::Over = during {
+        if let Within::Over = during {
             return true;
         }
         let granting = self.granting(holder, gate, during);
@@ -199,10 +199,10 @@ impl Checker {
             return true;
         }
         match during {
-            During::Opening(own) if holder == self.sender(direction) => {
+            Within::Opening(own) if holder == self.sender(direction) => {
                 own.is_none_or(|own| own.grants(gate))
             }
-            During::SubSession(_, Some(own)) if holder == self.sender(direction) => own.grants(gate),
+            Within::SubSession(_, Some(own)) if holder == self.sender(direction) => own.grants(gate),
             _ => granting
                 .map_or_else(|| self.capabilities(holder).grants(gate) || asked.may_grant(gate), grants),
         }
@@ -210,7 +210,7 @@ impl Checker {
 
     /// The request of a side that a message is part of, if it is this one that has to grant a gate: where each request says
     /// what its side can do, any; and where requests permit messages `during` them, one of these.
-    fn granting(&self, holder: Side, gate: GateIndex, during: During<'_>) -> Option<&Exchange> {
+    fn granting(&self, holder: Side, gate: GateIndex, during: Within<'_>) -> Option<&Exchange> {
         let permits = self.protocol.gate(gate)?.during.as_ref();
         if permits.is_none() && !self.protocol.announces_in_each_request(holder) {
             return None;
@@ -219,9 +219,9 @@ impl Checker {
         let is_it =
             |exchange: &&Exchange| permits.is_none_or(|permits| permits.requests.contains(&exchange.message));
         match during {
-            During::SubSession(sub_session, _) => self.openers_of(sub_session, by).find(is_it),
-            During::Report(asker, id) if asker == by => self.asked(by).running_under(id).filter(is_it),
-            During::Report(..) | During::Any | During::Opening(_) | During::Over => None,
+            Within::SubSession(sub_session, _) => self.openers_of(sub_session, by).find(is_it),
+            Within::Report(asker, id) if asker == by => self.asked(by).running_under(id).filter(is_it),
+            Within::Report(..) | Within::Any | Within::Opening(_) | Within::Over => None,
         }
     }
 

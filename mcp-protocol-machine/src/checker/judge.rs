@@ -7,7 +7,7 @@ use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
 use super::find::Found;
-use super::gates::{During, NOTHING};
+use super::gates::{NOTHING, Within};
 use super::keyed::{Later, Otherwise};
 use super::state::Checker;
 
@@ -102,8 +102,8 @@ impl Checker {
         }
         let Some(found) = found else { return not_permitted() };
         let during = match id {
-            Some(_) => During::Opening(Some(correlation.announces.unwrap_or(&NOTHING))),
-            None => During::Any,
+            Some(_) => Within::Opening(Some(correlation.announces.unwrap_or(&NOTHING))),
+            None => Within::Any,
         };
         let closed_gate = self
             .gates_on_arrival(direction, message, during, applies)

@@ -11,13 +11,13 @@ use crate::exchange::{LateRequest, Place};
 use crate::fence::Fence;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
-use crate::sub_sessions::{Correlation, Holder, Lead, Meant, SubSessionStep};
+use crate::sub_sessions::{Correlation, Lead, Meant, SubSessionStep, ValueHolder};
 use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
 
 use super::find::Found;
-use super::gates::{During, NOTHING};
-use super::opening::Said;
+use super::gates::{NOTHING, Within};
+use super::opening::JudgedMessage;
 use super::state::Checker;
 use super::step::{Late, Step, StepKind};
 
@@ -98,8 +98,8 @@ impl Checker {
         let Sought { direction, message, id, correlation } = sought;
         let own = id.map(|_| correlation.announces.unwrap_or(&NOTHING));
         let during = match later {
-            Some(Later::SubSession(sub_session, _)) => During::SubSession(sub_session, own),
-            Some(Later::Late(_)) => During::Over,
+            Some(Later::SubSession(sub_session, _)) => Within::SubSession(sub_session, own),
+            Some(Later::Late(_)) => Within::Over,
             // It opens a sub-session, or is uncorrelated: that is judged next.
             None => return Ok(None),
         };
@@ -167,16 +167,16 @@ impl Checker {
         {
             // Who means it lags the wire, where it is over.
             let ended = match holder {
-                Holder::Missing { space, .. } => self.sub_sessions.ended(space, correlation.keys).next(),
-                Holder::Running(_) => None,
+                ValueHolder::Missing { space, .. } => self.sub_sessions.ended(space, correlation.keys).next(),
+                ValueHolder::Running(_) => None,
             };
             let here = Late { state: StateIndex(0), crossed: None, over: true };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
         }
         let alone = self.may_be_alone(message, correlation, otherwise);
         match holder {
-            Holder::Running(sub_session) => self.find_in_running(sub_session, sought, otherwise),
-            Holder::Missing { space, last } => {
+            ValueHolder::Running(sub_session) => self.find_in_running(sub_session, sought, otherwise),
+            ValueHolder::Missing { space, last } => {
                 let new = !matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
                 if space.outer.is_none() && new && (alone || otherwise == Otherwise::Opens) {
                     return Ok(None);
@@ -370,8 +370,8 @@ impl Checker {
     }
 
     /// Moves a sub-session by a request or a notification that was judged.
-    pub(super) fn step_later(&mut self, later: Later, said: Said<'_>) -> Step {
-        let Said { direction, message, ref request, correlation } = said;
+    pub(super) fn step_later(&mut self, later: Later, said: JudgedMessage<'_>) -> Step {
+        let JudgedMessage { direction, message, ref request, correlation } = said;
         let limits = self.limits;
         let (channels, _, evidence) = self.with_evidence();
         channels.awake(direction, &evidence);
@@ -401,9 +401,9 @@ impl Checker {
         sub_session: SubSessionNumber,
         found: Found,
         to: StateIndex,
-        said: Said<'_>,
+        said: JudgedMessage<'_>,
     ) -> Step {
-        let Said { direction, message, request, correlation } = said;
+        let JudgedMessage { direction, message, request, correlation } = said;
         let limits = self.limits;
         let id = request.as_ref().map(|(id, _)| *id);
         let advice = self.advice(direction, message, found.state, id);

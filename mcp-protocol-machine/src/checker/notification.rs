@@ -7,10 +7,10 @@ use crate::sub_sessions::{Correlation, SubSessionStep};
 use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
 
-use super::gates::During;
+use super::gates::Within;
 use super::judge::Judged;
 use super::keyed::{Later, Otherwise};
-use super::opening::Said;
+use super::opening::JudgedMessage;
 use super::state::Checker;
 use super::step::{About, Step, StepKind};
 
@@ -95,15 +95,15 @@ impl Checker {
                         };
                         if unnamed { self.violation(direction, message, None, kind) } else { violation }
                     })?;
-                let said = Said { direction, message, request: None, correlation };
+                let said = JudgedMessage { direction, message, request: None, correlation };
                 Ok(self.take_judged(found, said))
             }
         }
     }
 
     /// A notification that the state decides about, and that was judged.
-    fn take_judged(&mut self, judged: Judged, said: Said<'_>) -> Step {
-        let Said { direction, message, .. } = said;
+    fn take_judged(&mut self, judged: Judged, said: JudgedMessage<'_>) -> Step {
+        let JudgedMessage { direction, message, .. } = said;
         let found = match judged {
             Judged::Found(found) => found,
             Judged::Later(later) => return self.step_later(later, said),
@@ -176,7 +176,7 @@ impl Checker {
         let limits = self.limits;
         match place {
             Place::SubSession(state) => {
-                self.judge_gates(direction, message, During::Any, applies)?;
+                self.judge_gates(direction, message, Within::Any, applies)?;
                 let advice = self.advice(direction, message, state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
                 Ok(Step {
@@ -191,7 +191,7 @@ impl Checker {
                     let place = (sub_session, channel);
                     return self.cancellation_within(place, direction, message, id, applies);
                 }
-                self.judge_gates(direction, message, During::Any, applies)?;
+                self.judge_gates(direction, message, Within::Any, applies)?;
                 let state = self.sub_session_state(sub_session);
                 let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
                 let step = SubSessionStep { cuts: true, ..self.sub_session_step(direction, message, None) };
@@ -204,7 +204,7 @@ impl Checker {
                 let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
                     return refuse(self, ViolationKind::NotPermitted);
                 };
-                self.judge_gates(direction, message, During::Any, applies)?;
+                self.judge_gates(direction, message, Within::Any, applies)?;
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
                 let before = self.channels.steps();
@@ -224,7 +224,7 @@ impl Checker {
         request: MessageIndex,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
-        self.judge_gates(direction, message, During::Any, applies)?;
+        self.judge_gates(direction, message, Within::Any, applies)?;
         if !self.asked_mut(direction).cancel_running(id) {
             let request =
                 self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
@@ -254,7 +254,7 @@ impl Checker {
         let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
             return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
         };
-        self.judge_gates(direction, message, During::Any, applies)?;
+        self.judge_gates(direction, message, Within::Any, applies)?;
         let advice = self.advice(direction, message, found.state, Some(id));
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
@@ -316,14 +316,14 @@ impl Checker {
         let asker = direction.flip();
         match self.asked(asker).token(token) {
             TokenStanding::Running(id) => {
-                let Err(violation) = self.judge_gates(direction, message, During::Report(asker, id), applies)
+                let Err(violation) = self.judge_gates(direction, message, Within::Report(asker, id), applies)
                 else {
                     return Ok(Step::plain(StepKind::Reported, message));
                 };
                 // It may be meant for a sub-session that is over, by a side that has not heard of that.
                 match self.judge(direction, message, Kind::Notification, correlation, applies) {
                     Ok(judged) if self.is_of_one_that_is_over(&judged, message, correlation) => {
-                        let said = Said { direction, message, request: None, correlation };
+                        let said = JudgedMessage { direction, message, request: None, correlation };
                         Ok(self.take_judged(judged, said))
                     }
                     _ => Err(violation),

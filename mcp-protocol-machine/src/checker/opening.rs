@@ -11,7 +11,7 @@ use super::state::Checker;
 use super::step::{Late, Step, StepKind};
 
 /// A request or a notification that was judged.
-pub(super) struct Said<'a> {
+pub(super) struct JudgedMessage<'a> {
     pub(super) direction: Direction,
     pub(super) message: MessageIndex,
     /// The id and the token of a request.
@@ -26,9 +26,9 @@ impl Checker {
         outer: Option<SubSessionNumber>,
         found: &Found,
         start: StateIndex,
-        said: Said<'_>,
+        said: JudgedMessage<'_>,
     ) -> Step {
-        let Said { direction, message, request, correlation } = said;
+        let JudgedMessage { direction, message, request, correlation } = said;
         let limits = self.limits;
         let id = request.as_ref().map(|(id, _)| *id);
         let advice = self.advice(direction, message, found.state, id);
@@ -57,9 +57,9 @@ impl Checker {
         within: Option<SubSessionNumber>,
         found: &Found,
         late: Late,
-        said: Said<'_>,
+        said: JudgedMessage<'_>,
     ) -> Step {
-        let Said { direction, message, request, correlation } = said;
+        let JudgedMessage { direction, message, request, correlation } = said;
         let limits = self.limits;
         self.said_within(within, found, direction, message);
         if let Some((id, token)) = request {

@@ -2,7 +2,7 @@
 
 use super::judge::Judged;
 use super::keyed::Later;
-use super::opening::Said;
+use super::opening::JudgedMessage;
 use super::state::Checker;
 use super::step::{Step, StepKind};
 use crate::exchange::Place;
@@ -108,12 +108,17 @@ impl Checker {
                     self.take_token(direction, message, id, token.as_ref())?;
                 }
                 let request = Some((id, token));
-                return Ok(self.step_later(later, Said { direction, message, request, correlation }));
+                return Ok(self.step_later(later, JudgedMessage { direction, message, request, correlation }));
             }
         };
         if let Some(late) = self.lateness(&found, true) {
             let request = Some((id, token));
-            return Ok(self.come_late(None, &found, late, Said { direction, message, request, correlation }));
+            return Ok(self.come_late(
+                None,
+                &found,
+                late,
+                JudgedMessage { direction, message, request, correlation },
+            ));
         }
         self.take_token(direction, message, id, token.as_ref())?;
         let to = match found.action {
@@ -124,7 +129,7 @@ impl Checker {
                     None,
                     &found,
                     start,
-                    Said { direction, message, request, correlation },
+                    JudgedMessage { direction, message, request, correlation },
                 ));
             }
         };

@@ -86,10 +86,10 @@ impl From<bool> for Literal {
 
 /// The one shape of which a list or a map is made.
 #[derive(Clone, Debug)]
-pub struct Of(pub(super) Place);
+pub struct Of(pub(super) ShapePlace);
 
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum ShapePlace {
     Borrowed(&'static Shape),
     Owned(Box<Shape>),
 }
@@ -99,15 +99,15 @@ impl Deref for Of {
 
     fn deref(&self) -> &Shape {
         match &self.0 {
-            Place::Borrowed(shape) => shape,
-            Place::Owned(shape) => shape,
+            ShapePlace::Borrowed(shape) => shape,
+            ShapePlace::Owned(shape) => shape,
         }
     }
 }
 
 impl From<Shape> for Of {
     fn from(shape: Shape) -> Of {
-        Of(Place::Owned(Box::new(shape)))
+        Of(ShapePlace::Owned(Box::new(shape)))
     }
 }
 

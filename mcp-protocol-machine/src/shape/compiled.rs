@@ -32,10 +32,10 @@ enum Node {
     Literals(Box<[Literal]>),
     List(usize),
     /// With how many elements must be there. No position has a name.
-    Tuple(Box<[Field]>, usize),
+    Tuple(Box<[CompiledField]>, usize),
     Map(usize),
     /// With the bits of the fields that must be there.
-    Record(Box<[Field]>, u64),
+    Record(Box<[CompiledField]>, u64),
     /// The alternatives that it has in the end, in their order.
     Union(Box<[usize]>),
     /// What only the judge knows.
@@ -43,7 +43,7 @@ enum Node {
 }
 
 #[derive(Debug)]
-struct Field {
+struct CompiledField {
     name: Text,
     /// Its shape is a literal or one of several, by which unions choose.
     decides: bool,
@@ -122,7 +122,13 @@ impl CompiledShapes {
         }
     }
 
-    fn tried_as_tuple<J: Json>(&self, positions: &[Field], least: usize, list: &J, depth: usize) -> Tried {
+    fn tried_as_tuple<J: Json>(
+        &self,
+        positions: &[CompiledField],
+        least: usize,
+        list: &J,
+        depth: usize,
+    ) -> Tried {
         let (mut left, mut count, mut lacks) = (positions.iter(), 0, false);
         let read = list.each_element(|element| {
             // More elements than positions, or another literal.
@@ -142,7 +148,13 @@ impl CompiledShapes {
         }
     }
 
-    fn tried_as_record<J: Json>(&self, fields: &[Field], required: u64, object: &J, depth: usize) -> Tried {
+    fn tried_as_record<J: Json>(
+        &self,
+        fields: &[CompiledField],
+        required: u64,
+        object: &J,
+        depth: usize,
+    ) -> Tried {
         let (mut seen, mut is_another, mut lacks) = (0_u64, false, false);
         let read = object.each_member(|key, member| {
             let Some(place) = fields.iter().position(|field| *field.name == *key) else {
@@ -260,13 +272,13 @@ impl<'p> Compiler<'p> {
         Node::Tuple(parts.collect(), least(positions))
     }
 
-    fn field(&mut self, name: Text, literals: Option<Vec<&'p Literal>>, shape: &'p Shape) -> Field {
+    fn field(&mut self, name: Text, literals: Option<Vec<&'p Literal>>, shape: &'p Shape) -> CompiledField {
         let decides = literals.is_some();
         let node = match literals {
             Some(literals) => self.add(Node::Literals(literals.into_iter().cloned().collect())),
             None => self.place(shape),
         };
-        Field { name, decides, node }
+        CompiledField { name, decides, node }
     }
 
     fn record(&mut self, record: &'p Record) -> Node {

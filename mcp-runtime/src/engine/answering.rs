@@ -9,7 +9,7 @@ use mcp_protocol_machine::{Correlation, RequestId};
 use super::owners::batches::{BatchKey, ReplyTo};
 use super::owners::context::{Accepted, Caller};
 use super::owners::mailboxes::{MailboxId, Notice};
-use super::owners::trace::Outcome;
+use super::owners::trace::ExchangeOutcome;
 use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::Error;
@@ -117,7 +117,7 @@ impl Engine {
             Correlation::keys(&keys),
         )?;
         let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
-        self.traces.over(Direction::Receive, id, Outcome::Result);
+        self.traces.over(Direction::Receive, id, ExchangeOutcome::Result);
         if !step.kind.is_dropped() {
             let kind = MessageKind::Result { place: place::of(&self.rules, caller.is_bound(), step.kind) };
             self.write_reply(to, kind, |into, dialect| write::result(into, dialect, id, result));
@@ -145,7 +145,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        self.traces.over(Direction::Receive, id, Outcome::Error(error.code));
+        self.traces.over(Direction::Receive, id, ExchangeOutcome::Error(error.code));
         self.write_reply(to, MessageKind::Error, |into, dialect| {
             write::error(into, dialect, Some(id), error)
         });

@@ -10,7 +10,7 @@ use mcp_protocol_machine::{About, RequestId, SubSessionNumber};
 
 use super::owners::context::Caller;
 use super::owners::mailboxes::{MailboxId, Notice};
-use super::owners::trace::Outcome;
+use super::owners::trace::ExchangeOutcome;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
 use crate::error::Error;
@@ -66,8 +66,11 @@ impl Engine {
         if cancels.reply_error.is_some() {
             return Ok(CancelOutcome::ReplyFollows);
         }
-        let outcome =
-            if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
+        let outcome = if matches!(error, Error::Timeout { .. }) {
+            ExchangeOutcome::Timeout
+        } else {
+            ExchangeOutcome::Cancelled
+        };
         self.traces.over(Direction::Send, &name, outcome);
         self.calls().complete(id, Err(error));
         Ok(CancelOutcome::Ended)
@@ -159,7 +162,7 @@ impl Engine {
             let _ = self.cancel_with(Caller::ANY, id, reason.as_deref(), error.clone());
         }
         // Where it was cancelled, that is recorded already.
-        self.traces.over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);
+        self.traces.over(Direction::Send, &RequestId::Number(id), ExchangeOutcome::Timeout);
         self.calls().complete(id, Err(error));
     }
 
@@ -171,7 +174,7 @@ impl Engine {
         // It gets no reply, so the other replies of its batch need not wait for one.
         let to = self.owed.take_route(id);
         self.leave_batch(to.batch);
-        self.traces.over(Direction::Receive, id, Outcome::Cancelled);
+        self.traces.over(Direction::Receive, id, ExchangeOutcome::Cancelled);
         if let Some(removed) = self.inbox.take_request(id) {
             // No handler has begun to work on it.
             self.owed.end(id, &mut self.effects);

@@ -10,7 +10,7 @@ use mcp_protocol_machine::{RequestId, SubSessionNumber};
 use super::owners::context::Caller;
 use super::owners::mailboxes::Notice;
 use super::owners::replicated::Arrived;
-use super::owners::trace::Outcome;
+use super::owners::trace::ExchangeOutcome;
 use super::state::Engine;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
@@ -39,7 +39,7 @@ impl Engine {
         }
         let unattended = self.forget_asked();
         for id in &lost {
-            self.traces.over(Direction::Send, id, Outcome::Lost);
+            self.traces.over(Direction::Send, id, ExchangeOutcome::Lost);
             self.outbox.not_awaited(id, &mut self.effects);
             if let RequestId::Number(number) = id {
                 self.calls().complete(*number, Err(Error::SessionReplaced));
@@ -65,7 +65,7 @@ impl Engine {
         self.leave_batches(false);
         for (id, owed) in self.owed.end_all(|_| true, &mut self.effects) {
             self.outbox.settled(owed.to.tag, &mut self.effects);
-            self.traces.over(Direction::Receive, &id, Outcome::Lost);
+            self.traces.over(Direction::Receive, &id, ExchangeOutcome::Lost);
             if let Some(mailbox) = owed.mailbox {
                 self.inbox().notify_mailbox(mailbox, Notice::Cancelled(id));
             }

@@ -10,7 +10,7 @@ use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 use super::owners::calls::Answer;
 use super::owners::context::{Accepted, Inbound};
 use super::owners::inputs::{Body, LinearInput};
-use super::owners::trace::Outcome;
+use super::owners::trace::ExchangeOutcome;
 use super::state::Engine;
 use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
@@ -47,7 +47,9 @@ impl Engine {
         };
         ended::note_reply(&mut self.rules, Direction::Receive, request, id, &step);
         let Accepted { step, negotiation } = self.accepted(step, message, result, true);
-        let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
+        let became = outcome
+            .as_ref()
+            .map_or_else(|error| ExchangeOutcome::Error(error.code), |_| ExchangeOutcome::Result);
         self.traces.over(Direction::Send, id, became);
         self.outbox.not_awaited(id, &mut self.effects);
         if step.kind.is_dropped() {
@@ -129,7 +131,7 @@ impl Engine {
             let step = self.rules.checker_mut().reply(Direction::Receive, id, refusal).ok()?;
             Some((refusal, step.kind))
         });
-        self.traces.over(Direction::Send, id, Outcome::Lost);
+        self.traces.over(Direction::Send, id, ExchangeOutcome::Lost);
         self.outbox.not_awaited(id, &mut self.effects);
         self.end_awaiting();
         let RequestId::Number(number) = *id else { return };

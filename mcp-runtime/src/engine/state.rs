@@ -17,7 +17,7 @@ use super::owners::owed::OwedReplies;
 use super::owners::timers::{AlarmKey, Timers};
 use super::owners::trace::Traces;
 use super::owners::unhandled::UnhandledRequests;
-use super::owners::wakers::{Effects, Pending};
+use super::owners::wakers::{Effects, PendingEffects};
 use crate::budget::{Budget, Holder};
 use crate::driver::{OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
@@ -159,7 +159,7 @@ impl Engine {
         &mut self.traces
     }
 
-    pub(crate) fn take_effects(&mut self) -> Option<Pending> {
+    pub(crate) fn take_effects(&mut self) -> Option<PendingEffects> {
         self.effects.take()
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn is_batch(line: &[u8]) -> bool {
 pub(crate) fn batch(line: &[u8], most: usize) -> Result<Vec<&RawValue>, Malformed> {
     let text = utf8(line)?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let elements = Elements { most }.deserialize(&mut reader).and_then(|elements| {
+    let elements = BatchElements { most }.deserialize(&mut reader).and_then(|elements| {
         reader.end()?;
         Ok(elements)
     });
@@ -50,11 +50,11 @@ pub(crate) fn asked(list: &[u8]) -> Vec<i64> {
 }
 
 /// A list of at least one element and at most so many.
-struct Elements {
+struct BatchElements {
     most: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Elements {
+impl<'de> DeserializeSeed<'de> for BatchElements {
     type Value = Vec<&'de RawValue>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -62,7 +62,7 @@ impl<'de> DeserializeSeed<'de> for Elements {
     }
 }
 
-impl<'de> Visitor<'de> for Elements {
+impl<'de> Visitor<'de> for BatchElements {
     type Value = Vec<&'de RawValue>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

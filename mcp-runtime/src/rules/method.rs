@@ -21,7 +21,7 @@ pub(crate) struct Opening<'a> {
 
 /// A payload of a message whose method is a pattern.
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct PatternParts<'a> {
     #[serde(borrow)]
     method: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -38,7 +38,7 @@ impl<'a> Opening<'a> {
             let method = Cow::Borrowed(&*message.method);
             return Ok(Opening { method, params: on_the_wire(message, written) });
         }
-        let parts: Parts<'a> =
+        let parts: PatternParts<'a> =
             serde_json::from_str(written).map_err(|error| Error::payload(&message.name, error))?;
         let params = on_the_wire(message, parts.params.map_or("null", RawValue::get));
         Ok(Opening { method: parts.method, params })

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::alternative::chosen_by_member;
 use super::read_error::ReadError;
-use super::source::{ListSource, ObjectSource, Place, parse, take};
+use super::source::{ListSource, ObjectSource, ValuePlace, parse, take};
 use super::tree::JsonTree;
 
 /// A type that is read from JSON, piece by piece. Every shape that the language has by itself is one, and so is every type
@@ -113,7 +113,7 @@ impl<'de> Elements<'_, 'de> {
     /// # Errors
     /// It does not have its shape, or the error of the parser.
     pub fn next_element<T: FromJson<'de>>(&mut self) -> Result<Option<T>, ReadError> {
-        let mut slot = Slot(None);
+        let mut slot = ValueSlot(None);
         self.element_for(&mut slot)?;
         Ok(slot.0)
     }
@@ -123,7 +123,7 @@ impl<'de> Elements<'_, 'de> {
         self.count
     }
 
-    fn element_for(&mut self, place: &mut dyn Place<'de>) -> Result<(), ReadError> {
+    fn element_for(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<(), ReadError> {
         if !self.has_ended {
             let is_there = self.list.element(place).map_err(|error| error.in_element(self.count))?;
             self.has_ended = !is_there;
@@ -231,7 +231,7 @@ impl<'de> Members<'_, 'de> {
         into_slot(|place| self.value_for(place, key))
     }
 
-    fn value_for(&mut self, place: &mut dyn Place<'de>, key: &str) -> Result<(), ReadError> {
+    fn value_for(&mut self, place: &mut dyn ValuePlace<'de>, key: &str) -> Result<(), ReadError> {
         let read = match self.take_first() {
             Some(value) => take(value, place),
             None => self.object.value(place),
@@ -298,18 +298,18 @@ impl fmt::Debug for Members<'_, '_> {
 }
 
 /// The place of a value of one type.
-struct Slot<T>(Option<T>);
+struct ValueSlot<T>(Option<T>);
 
 /// What was read into a slot.
 fn into_slot<'de, T: FromJson<'de>>(
-    read: impl FnOnce(&mut dyn Place<'de>) -> Result<(), ReadError>,
+    read: impl FnOnce(&mut dyn ValuePlace<'de>) -> Result<(), ReadError>,
 ) -> Result<T, ReadError> {
-    let mut slot = Slot(None);
+    let mut slot = ValueSlot(None);
     read(&mut slot)?;
     slot.0.ok_or_else(|| ShapeMismatch::of_nothing(T::EXPECTED).into())
 }
 
-impl<'de, T: FromJson<'de>> Place<'de> for Slot<T> {
+impl<'de, T: FromJson<'de>> ValuePlace<'de> for ValueSlot<T> {
     fn leaf(&mut self, value: JsonTree<'de>) -> Result<(), ReadError> {
         self.0 = Some(T::from_tree(value)?);
         Ok(())

@@ -16,7 +16,7 @@ use super::tree::JsonTree;
 use crate::jsonrpc::JsonKey;
 
 /// What a value is to become, and where it is put.
-pub(super) trait Place<'de> {
+pub(super) trait ValuePlace<'de> {
     /// Takes a value that is in memory. It is a list or an object only if [`Self::list`] or [`Self::object`] made it one.
     fn leaf(&mut self, value: JsonTree<'de>) -> Result<(), ReadError>;
 
@@ -28,7 +28,7 @@ pub(super) trait Place<'de> {
 /// The elements of a list, one after the other.
 pub(super) trait ListSource<'de> {
     /// Whether there was another element. It is in its place then.
-    fn element(&mut self, place: &mut dyn Place<'de>) -> Result<bool, ReadError>;
+    fn element(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<bool, ReadError>;
 
     /// The next element as it is.
     fn any(&mut self) -> Result<Option<Value>, ReadError>;
@@ -39,7 +39,7 @@ pub(super) trait ObjectSource<'de> {
     fn key(&mut self) -> Result<Option<Cow<'de, str>>, ReadError>;
 
     /// The value of the member whose key was the last one.
-    fn value(&mut self, place: &mut dyn Place<'de>) -> Result<(), ReadError>;
+    fn value(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<(), ReadError>;
 
     /// The value as it is.
     fn any(&mut self) -> Result<Value, ReadError>;
@@ -51,17 +51,17 @@ pub(super) trait ObjectSource<'de> {
 /// Reads a value where a parser is.
 pub(super) fn parse<'de, D: Deserializer<'de>>(
     deserializer: D,
-    place: &mut dyn Place<'de>,
+    place: &mut dyn ValuePlace<'de>,
 ) -> Result<(), ReadError> {
     passed(place, |reading| deserializer.deserialize_any(reading))
 }
 
 /// Reads a value that is in memory.
-pub(super) fn take<'de>(tree: JsonTree<'de>, place: &mut dyn Place<'de>) -> Result<(), ReadError> {
+pub(super) fn take<'de>(tree: JsonTree<'de>, place: &mut dyn ValuePlace<'de>) -> Result<(), ReadError> {
     match tree {
-        JsonTree::List(elements) => place.list(&mut Elements(elements.into_iter())),
+        JsonTree::List(elements) => place.list(&mut TreeElements(elements.into_iter())),
         JsonTree::Object(members) => {
-            place.object(&mut Members { members: members.into_iter(), value: JsonTree::Null })
+            place.object(&mut TreeMembers { members: members.into_iter(), value: JsonTree::Null })
         }
         leaf => place.leaf(leaf),
     }
@@ -69,13 +69,13 @@ pub(super) fn take<'de>(tree: JsonTree<'de>, place: &mut dyn Place<'de>) -> Resu
 
 /// A value that a parser reads for a place. Parsers know errors as texts only, so what went wrong in the place is kept.
 struct Reading<'a, 'de> {
-    place: &'a mut dyn Place<'de>,
+    place: &'a mut dyn ValuePlace<'de>,
     wrong: &'a mut Option<ReadError>,
 }
 
 /// What a parser returns when it has read for a place, or what went wrong there.
 fn passed<'de, R, E: Error>(
-    place: &mut dyn Place<'de>,
+    place: &mut dyn ValuePlace<'de>,
     read: impl FnOnce(Reading<'_, 'de>) -> Result<R, E>,
 ) -> Result<R, ReadError> {
     let mut wrong = None;
@@ -174,7 +174,7 @@ fn of_parser<E: Error>(error: E) -> ReadError {
 }
 
 impl<'de, A: SeqAccess<'de>> ListSource<'de> for Parsed<A> {
-    fn element(&mut self, place: &mut dyn Place<'de>) -> Result<bool, ReadError> {
+    fn element(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<bool, ReadError> {
         passed(place, |reading| self.0.next_element_seed(reading)).map(|element| element.is_some())
     }
 
@@ -188,7 +188,7 @@ impl<'de, A: MapAccess<'de>> ObjectSource<'de> for Parsed<A> {
         Ok(self.0.next_key().map_err(of_parser)?.map(|JsonKey(key)| key))
     }
 
-    fn value(&mut self, place: &mut dyn Place<'de>) -> Result<(), ReadError> {
+    fn value(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<(), ReadError> {
         passed(place, |reading| self.0.next_value_seed(reading))
     }
 
@@ -202,10 +202,10 @@ impl<'de, A: MapAccess<'de>> ObjectSource<'de> for Parsed<A> {
 }
 
 /// A list in memory.
-struct Elements<'de>(vec::IntoIter<JsonTree<'de>>);
+struct TreeElements<'de>(vec::IntoIter<JsonTree<'de>>);
 
-impl<'de> ListSource<'de> for Elements<'de> {
-    fn element(&mut self, place: &mut dyn Place<'de>) -> Result<bool, ReadError> {
+impl<'de> ListSource<'de> for TreeElements<'de> {
+    fn element(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<bool, ReadError> {
         match self.0.next() {
             Some(element) => take(element, place).map(|()| true),
             None => Ok(false),
@@ -218,18 +218,18 @@ impl<'de> ListSource<'de> for Elements<'de> {
 }
 
 /// An object in memory, and the value of the member whose key was the last one.
-struct Members<'de> {
+struct TreeMembers<'de> {
     members: vec::IntoIter<(Cow<'de, str>, JsonTree<'de>)>,
     value: JsonTree<'de>,
 }
 
-impl<'de> Members<'de> {
+impl<'de> TreeMembers<'de> {
     fn take(&mut self) -> JsonTree<'de> {
         std::mem::replace(&mut self.value, JsonTree::Null)
     }
 }
 
-impl<'de> ObjectSource<'de> for Members<'de> {
+impl<'de> ObjectSource<'de> for TreeMembers<'de> {
     fn key(&mut self) -> Result<Option<Cow<'de, str>>, ReadError> {
         Ok(self.members.next().map(|(key, value)| {
             self.value = value;
@@ -237,7 +237,7 @@ impl<'de> ObjectSource<'de> for Members<'de> {
         }))
     }
 
-    fn value(&mut self, place: &mut dyn Place<'de>) -> Result<(), ReadError> {
+    fn value(&mut self, place: &mut dyn ValuePlace<'de>) -> Result<(), ReadError> {
         take(self.take(), place)
     }
 

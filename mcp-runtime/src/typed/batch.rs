@@ -4,7 +4,7 @@ use super::call::Call;
 use super::notify::Notify;
 use super::timer::room;
 use crate::error::Error;
-use sealed::{Of, Part, Writing};
+use sealed::{BatchPart, Of, Writing};
 
 /// What can be sent in a batch: calls, notifications, and tuples and lists of these.
 #[diagnostic::on_unimplemented(
@@ -12,7 +12,7 @@ use sealed::{Of, Part, Writing};
     label = "neither a call nor a notification",
     note = "a step moves the session on: take it on its own, before the batch or after it"
 )]
-pub trait InBatch: Part {
+pub trait InBatch: BatchPart {
     /// The value that [`batch`] returns for it. For a call, the call, which waits for its reply; for a notification,
     /// whether it was sent.
     type Sent;
@@ -74,7 +74,7 @@ mod sealed {
         label = "neither a call nor a notification",
         note = "a step moves the session on: take it on its own, before the batch or after it"
     )]
-    pub trait Part {
+    pub trait BatchPart {
         /// The session that it belongs to; nothing if there is nothing to send.
         fn link(&self) -> Option<Of<'_>>;
 
@@ -89,10 +89,10 @@ mod sealed {
 }
 
 mod parts {
-    use super::sealed::{Of, Part, Writing};
+    use super::sealed::{BatchPart, Of, Writing};
     use super::{Call, Error, InBatch, Notify};
 
-    impl<T, C, G> Part for Call<'_, T, C, G> {
+    impl<T, C, G> BatchPart for Call<'_, T, C, G> {
         fn link(&self) -> Option<Of<'_>> {
             let (link, message) = self.of();
             Some(Of(link, message))
@@ -111,7 +111,7 @@ mod parts {
         }
     }
 
-    impl Part for Notify<'_> {
+    impl BatchPart for Notify<'_> {
         fn link(&self) -> Option<Of<'_>> {
             let (link, message) = self.of();
             Some(Of(link, message))
@@ -130,9 +130,9 @@ mod parts {
         }
     }
 
-    impl<I: Part> Part for Vec<I> {
+    impl<I: BatchPart> BatchPart for Vec<I> {
         fn link(&self) -> Option<Of<'_>> {
-            self.iter().find_map(Part::link)
+            self.iter().find_map(BatchPart::link)
         }
 
         fn is_of(&self, link: &Of<'_>) -> bool {
@@ -156,7 +156,7 @@ mod parts {
 
     macro_rules! tuples {
         ($($($part:ident)+;)+) => {$(
-            impl<$($part: Part),+> Part for ($($part,)+) {
+            impl<$($part: BatchPart),+> BatchPart for ($($part,)+) {
                 #[allow(non_snake_case, reason = "the parts are named like their types")]
                 fn link(&self) -> Option<Of<'_>> {
                     let ($($part,)+) = self;

@@ -49,9 +49,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Count(std::sync::atomic::AtomicUsize);
+    struct WakeCount(std::sync::atomic::AtomicUsize);
 
-    impl Wake for Count {
+    impl Wake for WakeCount {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
@@ -66,8 +66,8 @@ mod tests {
             if done.get() { Poll::Ready(7) } else { Poll::Pending }
         }));
         let mut future = pin!(when_woken(counted));
-        let (first, second) = (Arc::new(Count::default()), Arc::new(Count::default()));
-        let woken = |task: &Arc<Count>| task.0.load(Ordering::SeqCst);
+        let (first, second) = (Arc::new(WakeCount::default()), Arc::new(WakeCount::default()));
+        let woken = |task: &Arc<WakeCount>| task.0.load(Ordering::SeqCst);
         let (waker, other) = (Waker::from(first.clone()), Waker::from(second.clone()));
         for _ in 0..3 {
             assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());

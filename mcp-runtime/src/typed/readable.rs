@@ -58,16 +58,16 @@ impl fmt::Debug for Reader<'_> {
 /// }
 /// ```
 pub async fn first_readable(readables: &[&dyn Readable]) -> usize {
-    let mut sessions: Vec<Group<'_>> = Vec::new();
+    let mut sessions: Vec<SessionSources<'_>> = Vec::new();
     for (place, readable) in readables.iter().enumerate() {
         let Some(Reader { link, source }) = readable.reader() else { continue };
         match sessions.iter_mut().find(|group| group.link.is(link)) {
             Some(group) => group.add(place, source),
-            None => sessions.push(Group::of(link, place, source)),
+            None => sessions.push(SessionSources::of(link, place, source)),
         }
     }
     poll_fn(|context| {
-        for Group { link, places, sources, waiter } in &mut sessions {
+        for SessionSources { link, places, sources, waiter } in &mut sessions {
             let first = link.with(|engine| engine.inbox().poll_readable(context, waiter, sources));
             if let Poll::Ready(first) = first {
                 return Poll::Ready(places.get(first).copied().unwrap_or_default());
@@ -79,7 +79,7 @@ pub async fn first_readable(readables: &[&dyn Readable]) -> usize {
 }
 
 /// Those of one session: only under one lock is it known which of them is the first.
-struct Group<'s> {
+struct SessionSources<'s> {
     link: &'s Link,
     /// The place of each source in the list that the program has given.
     places: Vec<usize>,
@@ -87,9 +87,9 @@ struct Group<'s> {
     waiter: Waiter,
 }
 
-impl<'s> Group<'s> {
-    fn of(link: &'s Link, place: usize, source: Source<'s>) -> Group<'s> {
-        Group { link, places: vec![place], sources: vec![source], waiter: Waiter::default() }
+impl<'s> SessionSources<'s> {
+    fn of(link: &'s Link, place: usize, source: Source<'s>) -> SessionSources<'s> {
+        SessionSources { link, places: vec![place], sources: vec![source], waiter: Waiter::default() }
     }
 
     fn add(&mut self, place: usize, source: Source<'s>) {

@@ -23,11 +23,11 @@ use crate::rounds::{Answers, AskError, User, asks};
 #[derive(Clone)]
 pub struct Context {
     meta: Arc<RequestMeta>,
-    way: Way,
+    way: ContextWay,
 }
 
 #[derive(Clone)]
-enum Way {
+enum ContextWay {
     Request(requests::server::Context),
     Session(handshake::server::Context, Arc<LogLevel>),
 }
@@ -48,7 +48,7 @@ impl LogLevel {
 
 impl Context {
     pub(super) fn of_request(context: requests::server::Context, meta: RequestMeta) -> Context {
-        Context { meta: Arc::new(meta), way: Way::Request(context) }
+        Context { meta: Arc::new(meta), way: ContextWay::Request(context) }
     }
 
     pub(super) fn of_session(
@@ -56,14 +56,14 @@ impl Context {
         meta: RequestMeta,
         level: Arc<LogLevel>,
     ) -> Context {
-        Context { meta: Arc::new(meta), way: Way::Session(context, level) }
+        Context { meta: Arc::new(meta), way: ContextWay::Session(context, level) }
     }
 
     /// How the client began.
     pub fn era(&self) -> Era {
         match self.way {
-            Way::Request(_) => Era::Requests,
-            Way::Session(..) => Era::Handshake,
+            ContextWay::Request(_) => Era::Requests,
+            ContextWay::Session(..) => Era::Handshake,
         }
     }
 
@@ -79,8 +79,8 @@ impl Context {
     /// If the session has ended, or the progress is not more than in the report before.
     pub async fn send_progress(&self, params: ProgressParams) -> Result<(), McpError> {
         match &self.way {
-            Way::Request(context) => context.send_progress(params).await,
-            Way::Session(context, _) => context.send_progress(params.into()).await,
+            ContextWay::Request(context) => context.send_progress(params).await,
+            ContextWay::Session(context, _) => context.send_progress(params.into()).await,
         }
     }
 
@@ -91,10 +91,12 @@ impl Context {
     /// If the session has ended, or the server does not offer `logging`.
     pub async fn log(&self, params: LoggingMessageParams) -> Result<(), McpError> {
         match &self.way {
-            Way::Request(context) if self.meta.log_level.is_some_and(|least| params.level >= least) => {
+            ContextWay::Request(context)
+                if self.meta.log_level.is_some_and(|least| params.level >= least) =>
+            {
                 context.peer().send_log_message(params).await
             }
-            Way::Session(context, level) if level.get().is_none_or(|least| params.level >= least) => {
+            ContextWay::Session(context, level) if level.get().is_none_or(|least| params.level >= least) => {
                 context.peer().send_log_message(params.into()).await
             }
             _ => Ok(()),
@@ -104,23 +106,23 @@ impl Context {
     /// Waits until the client cancels the request, or is gone.
     pub async fn cancelled(&self) {
         match &self.way {
-            Way::Request(context) => context.cancelled().await,
-            Way::Session(context, _) => context.cancelled().await,
+            ContextWay::Request(context) => context.cancelled().await,
+            ContextWay::Session(context, _) => context.cancelled().await,
         }
     }
 
     /// Whether the client has cancelled the request, or is gone. The answer to such a request is not sent.
     pub fn is_cancelled(&self) -> bool {
         match &self.way {
-            Way::Request(context) => context.is_cancelled(),
-            Way::Session(context, _) => context.is_cancelled(),
+            ContextWay::Request(context) => context.is_cancelled(),
+            ContextWay::Session(context, _) => context.is_cancelled(),
         }
     }
 
     /// Ends the connection on which the client waits for the answer, where it can come back for the rest, as over HTTP in a
     /// session. The request goes on. A request without a session keeps its connection: to end it is to cancel it.
     pub fn release_connection(&self) {
-        if let Way::Session(context, _) = &self.way {
+        if let ContextWay::Session(context, _) = &self.way {
             context.release_connection();
         }
     }
@@ -128,16 +130,16 @@ impl Context {
     /// What the transport knows of the request, if that is of this type: over HTTP, its head.
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         match &self.way {
-            Way::Request(context) => context.extension(),
-            Way::Session(context, _) => context.extension(),
+            ContextWay::Request(context) => context.extension(),
+            ContextWay::Session(context, _) => context.extension(),
         }
     }
 
     /// Which client makes the request, as far as the transport knows: over HTTP, by address and by principal.
     pub fn peer_identity(&self) -> PeerIdentity {
         match &self.way {
-            Way::Request(context) => context.peer_identity(),
-            Way::Session(context, _) => context.peer_identity(),
+            ContextWay::Request(context) => context.peer_identity(),
+            ContextWay::Session(context, _) => context.peer_identity(),
         }
     }
 }

@@ -25,13 +25,13 @@ use crate::rounds::{self, Answers, AskError, Retry, Round};
 /// Answers the requests of one client.
 pub(super) struct Requests<H>(pub(super) Served<H>);
 
-impl<P: Retry + Sync> Ask for rounds::Asker<P> {
+impl<P: Retry + Sync> Ask for rounds::RoundAsker<P> {
     fn context(&self) -> Context {
-        Context::of_request(rounds::Asker::context(self), self.params().meta().clone())
+        Context::of_request(rounds::RoundAsker::context(self), self.params().meta().clone())
     }
 
     fn ask(&self, questions: Vec<(String, InputRequest)>) -> BoxFuture<'_, Result<Answers, AskError>> {
-        Box::pin(rounds::Asker::ask(self, questions))
+        Box::pin(rounds::RoundAsker::ask(self, questions))
     }
 }
 
@@ -84,7 +84,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         params: CallToolParams,
     ) -> Result<ToolsCallReply, RpcError> {
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
-        let call = |asker: rounds::Asker<CallToolParams>| async move {
+        let call = |asker: rounds::RoundAsker<CallToolParams>| async move {
             let params = asker.params();
             Ok(last_round!(handler.call_tool(Asker::new(asker), params).await?))
         };
@@ -115,7 +115,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         params: ReadResourceParams,
     ) -> Result<ResourcesReadReply, RpcError> {
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
-        let read = |asker: rounds::Asker<ReadResourceParams>| async move {
+        let read = |asker: rounds::RoundAsker<ReadResourceParams>| async move {
             let params = asker.params();
             Ok(last_round!(handler.read_resource(Asker::new(asker), params).await?))
         };
@@ -137,7 +137,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         params: GetPromptParams,
     ) -> Result<PromptsGetReply, RpcError> {
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
-        let get = |asker: rounds::Asker<GetPromptParams>| async move {
+        let get = |asker: rounds::RoundAsker<GetPromptParams>| async move {
             let params = asker.params();
             Ok(last_round!(handler.get_prompt(Asker::new(asker), params).await?))
         };

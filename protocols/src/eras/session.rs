@@ -37,7 +37,7 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
     // Also where the revision that the tables of this program are of is not spoken.
     let options = options.accept_versions(spoken.sessions().iter().copied());
     let session = McpServer::with_options(transport, options);
-    let handler = Session {
+    let handler = SessionAnswers {
         served: served.clone(),
         client: Arc::default(),
         level: Arc::default(),
@@ -108,7 +108,7 @@ async fn tell(session: &McpServer<Active>, changed: Vec<Change>) -> Result<(), M
 }
 
 /// Answers the requests of one session.
-struct Session<H> {
+struct SessionAnswers<H> {
     served: Served<H>,
     /// Set by the handshake, before any request.
     client: Arc<OnceLock<newer::RequestMeta>>,
@@ -117,7 +117,7 @@ struct Session<H> {
     urls: Arc<AtomicU64>,
 }
 
-impl<H: Handler> Session<H> {
+impl<H: Handler> SessionAnswers<H> {
     /// Params as the handler sees them.
     fn newer<P: WithMeta>(&self, params: P) -> P::Newer {
         params.with_meta(&self.meta())
@@ -172,7 +172,7 @@ impl<H: Handler> Session<H> {
     }
 }
 
-impl<H: Handler> server::Handler for Session<H> {
+impl<H: Handler> server::Handler for SessionAnswers<H> {
     async fn list_tools(
         &self,
         context: server::Context,
@@ -267,7 +267,7 @@ impl<H: Handler> server::Handler for Session<H> {
     }
 }
 
-impl<H: Handler> Session<H> {
+impl<H: Handler> SessionAnswers<H> {
     /// Tells of the changes of a resource until the client unsubscribes.
     async fn watch(
         &self,

@@ -142,7 +142,7 @@ impl Rounds {
     pub async fn run<P, H, F, T, R>(&self, context: Context, params: P, handle: H) -> Result<R, RpcError>
     where
         P: Retry + Sync,
-        H: FnOnce(Asker<P>) -> F,
+        H: FnOnce(RoundAsker<P>) -> F,
         F: Future<Output = Result<T, RpcError>> + Send + 'static,
         T: Into<Round<P::Result>>,
         R: From<Round<P::Result>>,
@@ -248,7 +248,7 @@ struct Asked {
 impl<P: Retry + Sync> Conversation<P> {
     fn begin<H, F, T>(context: Context, params: P, handle: H) -> Conversation<P>
     where
-        H: FnOnce(Asker<P>) -> F,
+        H: FnOnce(RoundAsker<P>) -> F,
         F: Future<Output = Result<T, RpcError>> + Send + 'static,
         T: Into<Round<P::Result>>,
     {
@@ -256,7 +256,7 @@ impl<P: Retry + Sync> Conversation<P> {
         let (told, steps) = mpsc::channel(1);
         let brought = params.answers().cloned().unwrap_or_default();
         let (round, rounds) = watch::channel((context, params));
-        let handled = handle(Asker { steps: told.clone(), rounds });
+        let handled = handle(RoundAsker { steps: told.clone(), rounds });
         let handler = RunningHandler::new(async move {
             let returned = Step::Returns(handled.await.map(Into::into));
             // The receiver is gone if the conversation is over.
@@ -336,14 +336,14 @@ impl<P: Retry + Sync> Conversation<P> {
 
 /// What a handler asks with, in a request that may take several rounds.
 #[derive(Debug)]
-pub struct Asker<P: Retry> {
+pub struct RoundAsker<P: Retry> {
     steps: mpsc::Sender<Step<P::Result>>,
     rounds: watch::Receiver<(Context, P)>,
 }
 
-impl<P: Retry> Clone for Asker<P> {
+impl<P: Retry> Clone for RoundAsker<P> {
     fn clone(&self) -> Self {
-        Asker { steps: self.steps.clone(), rounds: self.rounds.clone() }
+        RoundAsker { steps: self.steps.clone(), rounds: self.rounds.clone() }
     }
 }
 
@@ -400,7 +400,7 @@ pub(crate) use asks;
 /// The name of a question that is asked alone.
 pub(crate) const ALONE: &str = "input";
 
-impl<P: Retry + Sync> Asker<P> {
+impl<P: Retry + Sync> RoundAsker<P> {
     /// The params of the request, as it came last.
     pub fn params(&self) -> P {
         self.rounds.borrow().1.clone()

@@ -6,7 +6,7 @@
 //!
 //! - A client calls through [`Answering`], which has a [`User`] answer what is asked, and returns the result. Without it,
 //!   `client.call_tool(…)` returns each round by itself.
-//! - A server that keeps calls in memory asks in the middle of a handler, with [`Rounds`] and an [`Asker`].
+//! - A server that keeps calls in memory asks in the middle of a handler, with [`Rounds`] and a [`RoundAsker`].
 //! - A server of which several processes share the work returns what it needs to go on as a state, which a `Seal` protects
 //!   (feature `sealed-state`).
 //!
@@ -28,7 +28,7 @@ pub use answering::{Answering, RoundsError, User};
 pub(crate) use asking::ALONE;
 #[cfg(feature = "eras")]
 pub(crate) use asking::asks;
-pub use asking::{AskError, Asker, Needs, Rounds};
+pub use asking::{AskError, Needs, RoundAsker, Rounds};
 #[cfg(feature = "eras")]
 pub(crate) use cancelled::unless_cancelled;
 pub use retry::{Answers, Questions, Retry, Round};

@@ -15,7 +15,7 @@ pub type Questions = BTreeMap<String, InputRequest>;
 pub type Answers = BTreeMap<String, InputResponse>;
 
 /// The params of a request that may take several rounds: `tools/call`, `resources/read` and `prompts/get`.
-pub trait Retry: Clone + Send + private::Sealed + 'static {
+pub trait Retry: Clone + Send + private::SealedRetry + 'static {
     /// The method of the request.
     const METHOD: &'static str;
 
@@ -40,7 +40,7 @@ pub trait Retry: Clone + Send + private::Sealed + 'static {
 }
 
 mod private {
-    pub trait Sealed {}
+    pub trait SealedRetry {}
 }
 
 /// What a request is answered with.
@@ -62,7 +62,7 @@ impl<R> From<R> for Round<R> {
 
 macro_rules! retry {
     ($($params:ident, $method:literal, $name:ident -> $result:ident, $reply:ident { $done:ident, $asked:ident };)*) => { $(
-        impl private::Sealed for $params {}
+        impl private::SealedRetry for $params {}
 
         impl Retry for $params {
             const METHOD: &'static str = $method;

@@ -61,19 +61,19 @@ pub(super) struct Waiting {
 /// Invariant: `by_client` has how many of the calls have each key; no entry is zero.
 #[derive(Debug, Default)]
 struct Table {
-    calls: HashMap<String, Call>,
+    calls: HashMap<String, WaitingCall>,
     by_client: HashMap<ClientKey, usize>,
 }
 
 impl Table {
-    fn insert(&mut self, state: String, call: Call) {
+    fn insert(&mut self, state: String, call: WaitingCall) {
         for client in &call.clients {
             *self.by_client.entry(client.clone()).or_default() += 1;
         }
         self.calls.insert(state, call);
     }
 
-    fn remove(&mut self, state: &str) -> Option<Call> {
+    fn remove(&mut self, state: &str) -> Option<WaitingCall> {
         let call = self.calls.remove(state)?;
         for client in &call.clients {
             if let Entry::Occupied(mut waiting) = self.by_client.entry(client.clone()) {
@@ -92,7 +92,7 @@ impl Table {
 }
 
 #[derive(Debug)]
-struct Call {
+struct WaitingCall {
     binding: Binding,
     clients: Vec<ClientKey>,
     /// The conversation of one kind of request: which one, the binding tells.
@@ -100,7 +100,7 @@ struct Call {
     timer: AbortHandle,
 }
 
-impl Drop for Call {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         self.timer.abort();
     }
@@ -152,7 +152,10 @@ impl Waiting {
             let late = waiting.upgrade().and_then(|waiting| waiting.table().remove(&timed));
             drop(late);
         });
-        table.insert(state.clone(), Call { binding, clients, conversation, timer: timer.abort_handle() });
+        table.insert(
+            state.clone(),
+            WaitingCall { binding, clients, conversation, timer: timer.abort_handle() },
+        );
         Ok(state)
     }
 

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::Side;
 use crate::arguments::{self, DiagramFormat, FindingFormat, RoleChoice};
 use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
-use crate::machine_json::{self, Part};
+use crate::machine_json::{self, MachinePart};
 use crate::print::{print, print_json};
 use crate::report::{Channel, Report};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
         DiagramFormat::Dot => diagram.dot(),
         DiagramFormat::Svg => diagram.svg(),
         DiagramFormat::Json => {
-            let part = Part { start: diagram.start(), refusals: !arguments.without_refusals };
+            let part = MachinePart { start: diagram.start(), refusals: !arguments.without_refusals };
             print_json(&machine_json::of(&generate::machine(compiled), side, part))?;
             return Ok(End::Clean);
         }

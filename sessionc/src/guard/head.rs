@@ -8,14 +8,14 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// The members of a message that say what it is.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Head {
+pub(super) struct EnvelopeHead {
     pub(super) id: Option<RequestId>,
     pub(super) method: Option<String>,
 }
 
-impl Head {
+impl EnvelopeHead {
     /// Reads a message. What is not an object has no members.
-    pub(super) fn of(message: &[u8]) -> Head {
+    pub(super) fn of(message: &[u8]) -> EnvelopeHead {
         serde_json::from_slice(message).unwrap_or_default()
     }
 }
@@ -24,9 +24,9 @@ impl Head {
 pub(super) fn requests_in(text: &[u8]) -> Vec<RequestId> {
     let heads = match text.trim_ascii_start().first() {
         Some(b'[') => serde_json::from_slice(text).unwrap_or_default(),
-        _ => vec![Head::of(text)],
+        _ => vec![EnvelopeHead::of(text)],
     };
-    heads.into_iter().filter(|head: &Head| head.method.is_some()).filter_map(|head| head.id).collect()
+    heads.into_iter().filter(|head: &EnvelopeHead| head.method.is_some()).filter_map(|head| head.id).collect()
 }
 
 /// The id in the beginning of a message, if it stands there. Of a frame with a header the header is skipped.

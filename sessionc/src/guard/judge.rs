@@ -6,7 +6,7 @@ use mcp_runtime::{Options, Report, RequestId, RpcError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::head::{Head, id_in};
+use super::head::{EnvelopeHead, id_in};
 use crate::eras::{Era, Eras, awaits};
 use crate::files::Failure;
 use crate::not_received::NotReceived;
@@ -255,7 +255,7 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
         observed.refusal().unwrap_or_else(|| RpcError::invalid_request("the message is not permitted"));
     let is_reply = match observed.kind {
         ObservedKind::Result | ObservedKind::Error => true,
-        ObservedKind::Malformed => Head::of(text).method.is_none(),
+        ObservedKind::Malformed => EnvelopeHead::of(text).method.is_none(),
         _ => false,
     };
     match &observed.id {

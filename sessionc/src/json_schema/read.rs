@@ -64,7 +64,7 @@ const DEEPEST: usize = 2;
 
 /// The shapes of a schema: of its `$defs` or `definitions`, and of itself, under its title or else under `name`.
 pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
-    let mut reader = Reader::new(schema);
+    let mut reader = SchemaReader::new(schema);
     let says_something = schema.members().iter().any(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
     if says_something || !matches!(schema, Tree::Object(_)) {
         let title = schema.get("title").and_then(Tree::as_text).unwrap_or(name);
@@ -83,7 +83,7 @@ pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
     items
 }
 
-struct Reader<'s> {
+struct SchemaReader<'s> {
     root: &'s Tree,
     /// The name of each place that has one, by its pointer.
     names: BTreeMap<Pointer, String>,
@@ -100,9 +100,9 @@ struct Reader<'s> {
     fields_left: usize,
 }
 
-impl<'s> Reader<'s> {
-    fn new(root: &'s Tree) -> Reader<'s> {
-        Reader {
+impl<'s> SchemaReader<'s> {
+    fn new(root: &'s Tree) -> SchemaReader<'s> {
+        SchemaReader {
             root,
             names: BTreeMap::new(),
             used: BTreeSet::new(),
@@ -384,7 +384,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-impl Names for Reader<'_> {
+impl Names for SchemaReader<'_> {
     fn is_record(&self, name: &str) -> bool {
         self.place_of(name).is_some_and(|schema| self.is_object(schema))
     }

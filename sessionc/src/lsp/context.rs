@@ -288,7 +288,7 @@ fn open_payload(tokens: &[Token]) -> Option<&[Token]> {
 
 fn shape<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
     let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
-    let within = Brackets::around(tokens);
+    let within = OpenBrackets::around(tokens);
     match last.kind {
         Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Dot => {
             CompletionPlace::Shape
@@ -309,20 +309,20 @@ fn shape<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPl
 
 /// The innermost brackets that are not closed.
 #[derive(Clone, Copy)]
-struct Brackets {
+struct OpenBrackets {
     /// How they open.
     kind: Kind,
     /// Whether a name with a colon stands in them.
     has_labels: bool,
 }
 
-impl Brackets {
-    fn around(tokens: &[Token]) -> Option<Brackets> {
-        let mut opened: Vec<Brackets> = Vec::new();
+impl OpenBrackets {
+    fn around(tokens: &[Token]) -> Option<OpenBrackets> {
+        let mut opened: Vec<OpenBrackets> = Vec::new();
         for token in tokens {
             match token.kind {
                 Kind::Open | Kind::OpenBracket | Kind::OpenBrace => {
-                    opened.push(Brackets { kind: token.kind, has_labels: false });
+                    opened.push(OpenBrackets { kind: token.kind, has_labels: false });
                 }
                 Kind::Close | Kind::CloseBracket | Kind::CloseBrace => drop(opened.pop()),
                 Kind::Colon => opened.last_mut().into_iter().for_each(|inner| inner.has_labels = true),

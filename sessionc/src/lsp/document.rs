@@ -8,7 +8,7 @@ use lsp_protocols::lsp_3_17::{LspError, Open};
 use lsp_protocols::types::{LogMessageParams, MessageType, TextDocumentItem, Uri};
 use mcp_runtime::RpcError;
 
-use super::documents::{Document, Opening};
+use super::documents::{OpenDocument, Opening};
 use super::questions;
 use super::snapshot::Snapshot;
 use super::uris::path_of;
@@ -105,7 +105,8 @@ impl Following {
     }
 
     fn set(&self, version: i32, text: String) {
-        let document = Document { uri: self.uri.clone(), version, text: text.into(), opening: self.opening };
+        let document =
+            OpenDocument { uri: self.uri.clone(), version, text: text.into(), opening: self.opening };
         if self.workspace.set(&self.path, document).is_err() {
             let message = format!(
                 "the open documents are too large: close some of them. Until then `{}` is read from disk",

@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 256 << 20;
 
 /// One open document.
 #[derive(Clone, Debug)]
-pub(super) struct Document {
+pub(super) struct OpenDocument {
     /// What the editor calls it.
     pub(super) uri: Uri,
     /// Which of its texts this is.
@@ -39,7 +39,7 @@ impl Opening {
 /// Invariant: `bytes` is the length of all texts together, and at most [`MOST_BYTES`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Documents {
-    open: HashMap<PathBuf, Document>,
+    open: HashMap<PathBuf, OpenDocument>,
     bytes: usize,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct NoRoom;
 impl Documents {
     /// Opens a document, or gives it another text. A text that does not fit is not kept, and its document
     /// counts as not open. A text of an earlier opening is too late.
-    pub(super) fn set(&mut self, path: &Path, document: Document) -> Result<(), NoRoom> {
+    pub(super) fn set(&mut self, path: &Path, document: OpenDocument) -> Result<(), NoRoom> {
         if self.open.get(path).is_some_and(|open| open.opening > document.opening) {
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl Documents {
     }
 
     /// A document, if it is open.
-    pub(super) fn get(&self, path: &Path) -> Option<&Document> {
+    pub(super) fn get(&self, path: &Path) -> Option<&OpenDocument> {
         self.open.get(path)
     }
 
@@ -88,8 +88,8 @@ impl Documents {
 mod tests {
     use super::*;
 
-    fn document(version: i32, text: &str, opening: Opening) -> Document {
-        Document { uri: "file:///a.session".parse().unwrap(), version, text: text.into(), opening }
+    fn document(version: i32, text: &str, opening: Opening) -> OpenDocument {
+        OpenDocument { uri: "file:///a.session".parse().unwrap(), version, text: text.into(), opening }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use super::analysis::Analyses;
-use super::documents::{Document, Documents, NoRoom, Opening};
+use super::documents::{Documents, NoRoom, OpenDocument, Opening};
 use super::editor::Editor;
 use super::folders::session_files;
 use super::snapshot::Snapshot;
@@ -45,7 +45,7 @@ impl Workspace {
     }
 
     /// Opens a document, or gives it another text.
-    pub(super) fn set(&self, path: &Path, document: Document) -> Result<(), NoRoom> {
+    pub(super) fn set(&self, path: &Path, document: OpenDocument) -> Result<(), NoRoom> {
         let result = self.texts().documents.set(path, document);
         self.changed.notify_one();
         result

@@ -27,11 +27,11 @@ pub(crate) struct Lanes {
 struct Lane {
     /// `None` where the log has no names.
     name: Option<Box<str>>,
-    heard: Heard,
+    heard: LaneState,
 }
 
 #[derive(Debug)]
-enum Heard {
+enum LaneState {
     /// Its first messages do not begin a session, and are held.
     Unknown(Held),
     Session(Box<JudgedSession>),
@@ -70,8 +70,8 @@ impl Lanes {
         self.missed = Some(line);
         for lane in &mut self.lanes {
             match &mut lane.heard {
-                Heard::Unknown(held) => held.missed(line),
-                Heard::Session(session) => session.missed(line),
+                LaneState::Unknown(held) => held.missed(line),
+                LaneState::Session(session) => session.missed(line),
             }
         }
     }
@@ -87,7 +87,7 @@ impl Lanes {
                     silent.end(&self.beginnings, found, &mut self.summary);
                 }
                 let held = Held::new(name.is_some(), self.missed);
-                self.lanes.push(Lane { name: name.map(Box::from), heard: Heard::Unknown(held) });
+                self.lanes.push(Lane { name: name.map(Box::from), heard: LaneState::Unknown(held) });
             }
         }
         self.lanes.len().saturating_sub(1)
@@ -117,17 +117,17 @@ impl Lane {
         found: &mut Vec<Finding>,
         summary: &mut Summary,
     ) {
-        if let Heard::Unknown(held) = &mut self.heard {
+        if let LaneState::Unknown(held) = &mut self.heard {
             match beginnings.hold(held, said, message, found) {
                 Begun::Unknown => return,
                 Begun::With(session) => {
-                    self.heard = Heard::Session(session);
+                    self.heard = LaneState::Session(session);
                     return;
                 }
-                Begun::Before(session) => self.heard = Heard::Session(session),
+                Begun::Before(session) => self.heard = LaneState::Session(session),
             }
         }
-        let Heard::Session(session) = &mut self.heard else { return };
+        let LaneState::Session(session) = &mut self.heard else { return };
         if session.take(said, message, found) == Taken::Begins {
             let next = Box::new(beginnings.session(self.name.is_some()));
             summary.add(std::mem::replace(session, next).finish(found));
@@ -137,8 +137,8 @@ impl Lane {
 
     fn end(self, beginnings: &Beginnings, found: &mut Vec<Finding>, summary: &mut Summary) {
         let session = match self.heard {
-            Heard::Session(session) => *session,
-            Heard::Unknown(held) => beginnings.middle(&held, found),
+            LaneState::Session(session) => *session,
+            LaneState::Unknown(held) => beginnings.middle(&held, found),
         };
         summary.add(session.finish(found));
     }

@@ -92,7 +92,7 @@ impl server::Handler for Desk {
             return self.count(&params).map(Into::into);
         }
         let dropped = self.dropped.lock().unwrap().take();
-        let handle = |asker: mcp_protocols::rounds::Asker<CallToolParams>| async move {
+        let handle = |asker: mcp_protocols::rounds::RoundAsker<CallToolParams>| async move {
             match &*asker.params().name {
                 "greet" => {
                     let first = said(&asker.elicit(form("First name?")).await?);
@@ -144,7 +144,7 @@ impl server::Handler for Desk {
         context: server::Context,
         params: GetPromptParams,
     ) -> Result<server::PromptsGetReply, RpcError> {
-        let ask = |asker: mcp_protocols::rounds::Asker<GetPromptParams>| async move {
+        let ask = |asker: mcp_protocols::rounds::RoundAsker<GetPromptParams>| async move {
             let topic = said(&asker.elicit(form("About what?")).await?);
             Ok(GetPromptResult::new(Vec::new()).description(topic))
         };

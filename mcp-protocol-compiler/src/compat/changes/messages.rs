@@ -38,7 +38,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
             continue;
         }
         let spans = (declared(old, index), declared(new, now));
-        for Difference { what, before, after: now, rules } in differences(old, before, new, after) {
+        for MessageDifference { what, before, after: now, rules } in differences(old, before, new, after) {
             let counts = |found: &Break| rules.contains(&found.rule);
             let about = About { spans: vec![spans.0, spans.1], counts: Some(&counts), side: None };
             let id = (Part::Message, &*after.table.name);
@@ -72,14 +72,19 @@ fn declaration(version: &Version<'_>, index: MessageIndex) -> String {
 }
 
 /// What has changed about a message, and which findings it causes.
-struct Difference {
+struct MessageDifference {
     what: &'static str,
     before: String,
     after: String,
     rules: &'static [Rule],
 }
 
-fn differences(old: &Version<'_>, before: &Message, new: &Version<'_>, after: &Message) -> Vec<Difference> {
+fn differences(
+    old: &Version<'_>,
+    before: &Message,
+    new: &Version<'_>,
+    after: &Message,
+) -> Vec<MessageDifference> {
     const NONE: &[Rule] = &[];
     const PAYLOAD: &[Rule] = &[Rule::Payload];
     const GATE: &[Rule] = &[Rule::Capability, Rule::Message];
@@ -89,7 +94,7 @@ fn differences(old: &Version<'_>, before: &Message, new: &Version<'_>, after: &M
     let mut found = Vec::new();
     let mut compare = |what, before: String, after: String, rules| {
         if before != after {
-            found.push(Difference { what, before, after, rules });
+            found.push(MessageDifference { what, before, after, rules });
         }
     };
     compare("its name", name(before), name(after), NONE);

@@ -17,7 +17,7 @@ use mcp_protocol_machine::Protocol;
 use mcp_protocol_machine::protocol::Literal;
 use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
 
-use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, Part};
+use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, ShapePart};
 use crate::source::Span;
 use cases::cases;
 use leaves::{declaration, leaves, origin, takes_scalar};
@@ -84,7 +84,7 @@ pub(super) fn compare<'a>(
         [Form::Null, Form::Bool, Form::Number, Form::String, Form::List(Box::new(Form::Any)), Form::Object];
     let places: Vec<String> = (0..=MOST_POSITIONS).map(|place| place.to_string()).collect();
     // What is made up here outlives the walk, and so does what the files declare.
-    let mut walk = Walk {
+    let mut walk = ShapeWalk {
         sender,
         receiver,
         samples: Samples::new(&sender.tables),
@@ -103,7 +103,7 @@ pub(super) fn compare<'a>(
 }
 
 /// What a sender may write in a place, and what its receiver accepts there.
-struct Pair<'a> {
+struct FormPair<'a> {
     alternatives: Vec<&'a Form>,
     /// The form that these are of.
     sender: &'a Form,
@@ -129,19 +129,19 @@ struct Missing<'a> {
 }
 
 /// What a sender may write in a place: some leaves of a form.
-struct Sent<'a> {
+struct SentLeaves<'a> {
     alternatives: Vec<&'a Form>,
     form: &'a Form,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> SentLeaves<'a> {
     /// Every leaf of a form.
-    fn any_of(shapes: &'a [DeclaredShape], form: &'a Form) -> Sent<'a> {
-        Sent { alternatives: leaves(shapes, form), form }
+    fn any_of(shapes: &'a [DeclaredShape], form: &'a Form) -> SentLeaves<'a> {
+        SentLeaves { alternatives: leaves(shapes, form), form }
     }
 }
 
-struct Walk<'a> {
+struct ShapeWalk<'a> {
     sender: &'a ShapeTables,
     receiver: &'a ShapeTables,
     samples: Samples<'a>,
@@ -150,7 +150,7 @@ struct Walk<'a> {
     parts: &'a [Form],
     /// The numbers of positions as texts.
     places: &'a [String],
-    pairs: Vec<Pair<'a>>,
+    pairs: Vec<FormPair<'a>>,
     seen: HashSet<(Vec<*const Form>, Vec<*const Form>)>,
     found: Compared,
     /// The alternatives that were refused, and the fields that were missing.
@@ -158,10 +158,10 @@ struct Walk<'a> {
     missing: HashSet<*const Form>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ShapeWalk<'a> {
     fn run(&mut self) {
         let (sender, receiver) = self.roots;
-        self.add(Sent::any_of(&self.sender.declared, sender), receiver, None, 0, (None, None));
+        self.add(SentLeaves::any_of(&self.sender.declared, sender), receiver, None, 0, (None, None));
         let mut next = 0;
         while next < self.pairs.len() {
             if next >= MOST_PAIRS {
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
 
     fn add(
         &mut self,
-        Sent { alternatives, form: sender }: Sent<'a>,
+        SentLeaves { alternatives, form: sender }: SentLeaves<'a>,
         receiver: &'a Form,
         around: Option<(usize, Around)>,
         depth: usize,
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         );
         // Nesting that deep no judge accepts.
         if depth <= DEEPEST && self.seen.insert(key) {
-            self.pairs.push(Pair { alternatives, sender, receiver, around, depth, spans });
+            self.pairs.push(FormPair { alternatives, sender, receiver, around, depth, spans });
         }
     }
 
@@ -242,10 +242,10 @@ impl<'a> Walk<'a> {
             for (case, chosen) in cases {
                 let Some(members) = self.members(list, &case, receiver) else { continue };
                 let elements: Vec<Sample> = members.into_iter().map(|(_, value)| value).collect();
-                let expected: Vec<Part<'a>> = match chosen {
+                let expected: Vec<ShapePart<'a>> = match chosen {
                     Some(tuple @ Form::Tuple(_)) => tuple.parts(),
                     Some(Form::List(of)) => {
-                        let part = |sent: &SentField<'a>| Part {
+                        let part = |sent: &SentField<'a>| ShapePart {
                             name: sent.name,
                             optional: false,
                             form: of,
@@ -356,7 +356,7 @@ impl<'a> Walk<'a> {
                 key.push('_');
             }
             let (depth, spans) = self.below(index);
-            let sent = Sent::any_of(&self.sender.declared, others);
+            let sent = SentLeaves::any_of(&self.sender.declared, others);
             let around = Some((index, Around::Member(key, members)));
             self.add(sent, of, around, depth, spans);
         }
@@ -506,7 +506,7 @@ fn written<'a>(
     objects: &Objects<'a>,
     case: &Case<'a>,
     name: &str,
-) -> Option<(Sent<'a>, Option<Span>)> {
+) -> Option<(SentLeaves<'a>, Option<Span>)> {
     let sent = objects.field(name)?;
     let alternatives = match case.get(name) {
         Some(Written::Absent) => return None,
@@ -514,7 +514,7 @@ fn written<'a>(
         Some(Written::Other(leaves)) => leaves.clone(),
         None => leaves(shapes, sent.form),
     };
-    Some((Sent { alternatives, form: sent.form }, sent.span))
+    Some((SentLeaves { alternatives, form: sent.form }, sent.span))
 }
 
 /// Values of a leaf that is neither a list nor an object, among them one that the receiver's leaves refuse if they refuse

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_protocol_machine::protocol::Literal;
 
 use super::leaves::record;
-use crate::declarations::{Form, Part};
+use crate::declarations::{Form, ShapePart};
 
 /// The objects that one leaf of the sender may be, or its lists of one length.
 pub(super) struct Objects<'a> {
@@ -73,7 +73,7 @@ impl<'a> Objects<'a> {
                 places.iter().take(longest + 1).map(field).collect()
             }
             Form::Tuple(_) => {
-                let field = |part: Part<'a>| SentField {
+                let field = |part: ShapePart<'a>| SentField {
                     name: part.name,
                     optional: part.optional,
                     form: part.form,

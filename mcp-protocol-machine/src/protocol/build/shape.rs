@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::protocol::shape::Place;
+use crate::protocol::shape::ShapePlace;
 use crate::protocol::{List, Literal, NamedShape, Of, Position, Record, RecordField, Shape, Text};
 
 impl NamedShape {
@@ -35,7 +35,7 @@ impl Shape {
 
     /// A list of a constant shape.
     pub const fn list(of: &'static Shape) -> Shape {
-        Shape::List(Of(Place::Borrowed(of)))
+        Shape::List(Of(ShapePlace::Borrowed(of)))
     }
 
     /// A list with constant positions.
@@ -45,7 +45,7 @@ impl Shape {
 
     /// An object with any keys, whose values have a constant shape.
     pub const fn map(of: &'static Shape) -> Shape {
-        Shape::Map(Of(Place::Borrowed(of)))
+        Shape::Map(Of(ShapePlace::Borrowed(of)))
     }
 
     /// A record of constant fields.

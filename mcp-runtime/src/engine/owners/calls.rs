@@ -16,7 +16,7 @@ use crate::error::Error;
 
 /// A call of this side.
 #[derive(Debug)]
-struct Pending {
+struct RunningCall {
     message: MessageIndex,
     waker: Option<Waker>,
     result: Option<Result<Answer, Error>>,
@@ -36,7 +36,7 @@ struct Pending {
     within: Option<SubSessionNumber>,
 }
 
-impl Pending {
+impl RunningCall {
     /// The call gets its result, unless it has one. Its clock stops.
     fn complete(&mut self, result: Result<Answer, Error>, came: u64) -> Option<Option<Box<CallClock>>> {
         if self.result.is_some() {
@@ -56,7 +56,7 @@ impl Pending {
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     next_id: i64,
-    calls: IdTable<i64, Pending>,
+    calls: IdTable<i64, RunningCall>,
     /// The linear requests whose replies are abandoned.
     abandoned: Vec<i64>,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Completed {
 }
 
 /// What a call has brought, and nothing has taken.
-pub(crate) struct Next {
+pub(crate) struct CallInput {
     /// The number of the message that has brought it; zero if it came from elsewhere.
     pub(crate) came: u64,
     /// It waits for no other message: none has brought it, or its mailbox was notified in order.
@@ -121,7 +121,7 @@ impl Calls {
         bound: bool,
         within: Option<SubSessionNumber>,
     ) {
-        let call = Pending {
+        let call = RunningCall {
             message,
             waker: None,
             result: None,
@@ -241,11 +241,11 @@ impl Calls {
     }
 
     /// What a call has brought first of what was not taken. `None`: the call does not exist, or has brought nothing.
-    pub(crate) fn next(&self, id: i64) -> Option<Next> {
+    pub(crate) fn next(&self, id: i64) -> Option<CallInput> {
         let call = self.calls.get(&id)?;
         let reported = call.progress.as_ref().and_then(|progress| progress.front());
         let came = reported.map(|(came, ..)| *came).or(call.result.as_ref().map(|_| call.came))?;
-        Some(Next { came, is_ordered: call.mailbox.is_some() || came == 0, turns: call.turns })
+        Some(CallInput { came, is_ordered: call.mailbox.is_some() || came == 0, turns: call.turns })
     }
 
     /// What a call has brought was held back once more.

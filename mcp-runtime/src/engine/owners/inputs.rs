@@ -120,7 +120,7 @@ pub(crate) struct InputQueue {
 }
 
 /// An input that a value wants, or cannot pass over.
-pub(crate) struct Wanted {
+pub(crate) struct WantedInput {
     pub(crate) place: usize,
     /// The number of its message.
     pub(crate) came: u64,
@@ -180,11 +180,11 @@ impl InputQueue {
     }
 
     /// The first input that a value does not skip.
-    pub(crate) fn wanted(&self, mut judge: impl FnMut(&LinearInput) -> Verdict) -> Option<Wanted> {
+    pub(crate) fn wanted(&self, mut judge: impl FnMut(&LinearInput) -> Verdict) -> Option<WantedInput> {
         let judged = self.inputs.iter().enumerate();
         let mut judged = judged.map(|(place, input)| (place, input.came, judge(input)));
         let (place, came, verdict) = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip))?;
-        Some(Wanted { place, came, verdict })
+        Some(WantedInput { place, came, verdict })
     }
 
     /// The tasks that wait for an input.
@@ -219,7 +219,10 @@ mod tests {
             MessageIndex(1) => Verdict::Take,
             _ => Verdict::Skip,
         };
-        assert!(matches!(queue.wanted(second), Some(Wanted { place: 1, came: 1, verdict: Verdict::Take })));
+        assert!(matches!(
+            queue.wanted(second),
+            Some(WantedInput { place: 1, came: 1, verdict: Verdict::Take })
+        ));
         assert!(queue.take(1).is_some_and(|taken| taken.message == MessageIndex(1)));
         assert!(queue.take_reply(8).is_none());
         assert!(queue.take_reply(7).is_some_and(|taken| taken.message == MessageIndex(2)));

@@ -39,7 +39,7 @@ impl AnsweredBy {
 
 /// A request of the peer that this side has not answered.
 #[derive(Debug)]
-pub(crate) struct Owed {
+pub(crate) struct OwedRequest {
     pub(crate) answered_by: AnsweredBy,
     /// The session without types that answers it, if one does.
     mailbox: Option<MailboxId>,
@@ -62,7 +62,7 @@ pub(crate) struct Owed {
 /// waits for as many replies as requests of it have a place for theirs.
 #[derive(Debug, Default)]
 pub(crate) struct OwedReplies {
-    requests: IdTable<RequestId, Owed>,
+    requests: IdTable<RequestId, OwedRequest>,
     /// Replies that wait for one another.
     batches: Batches,
     /// What is left of the rate at which the peer may ask.
@@ -94,7 +94,8 @@ impl OwedReplies {
             self.batches.join(batch);
         }
         let waiting = Waiting::default();
-        let owed = Owed { answered_by, mailbox: None, progress: None, message, cancelled: None, waiting, to };
+        let owed =
+            OwedRequest { answered_by, mailbox: None, progress: None, message, cancelled: None, waiting, to };
         self.requests.insert(id, owed);
     }
 
@@ -147,7 +148,7 @@ impl OwedReplies {
     }
 
     /// The ids of the requests that meet a condition, in order.
-    pub(crate) fn ids(&self, which: impl Fn(&Owed) -> bool) -> Vec<RequestId> {
+    pub(crate) fn ids(&self, which: impl Fn(&OwedRequest) -> bool) -> Vec<RequestId> {
         let of = self.requests.iter().filter(|(_, owed)| which(owed));
         let mut ids: Vec<RequestId> = of.map(|(id, _)| id.clone()).collect();
         ids.sort_unstable();
@@ -177,7 +178,7 @@ impl OwedReplies {
         is_mine: impl Fn(MessageIndex) -> bool,
     ) -> Vec<u64> {
         let by = sub_session.map_or(AnsweredBy::Channel, AnsweredBy::SubSession);
-        let its = |owed: &&Owed| owed.answered_by == by && is_mine(owed.message);
+        let its = |owed: &&OwedRequest| owed.answered_by == by && is_mine(owed.message);
         let mut cancels: Vec<u64> =
             self.requests.values().filter(its).filter_map(|owed| owed.cancelled).collect();
         cancels.sort_unstable();
@@ -246,7 +247,7 @@ impl OwedReplies {
     /// No request that meets a condition is owed a reply any more. Returns them in the order of their ids.
     pub(crate) fn end_all(
         &mut self,
-        which: impl Fn(&Owed) -> bool,
+        which: impl Fn(&OwedRequest) -> bool,
         effects: &mut Effects,
     ) -> Vec<(RequestId, Ended)> {
         let ids = self.ids(which);
@@ -262,7 +263,7 @@ pub(crate) struct Ended {
     pub(crate) progress: Option<f64>,
 }
 
-impl Owed {
+impl OwedRequest {
     fn end(mut self, effects: &mut Effects) -> Ended {
         self.waiting.wake(effects);
         Ended { to: self.to, mailbox: self.mailbox, progress: self.progress }

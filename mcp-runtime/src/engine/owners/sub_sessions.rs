@@ -22,7 +22,7 @@ pub(crate) struct Opener {
 
 /// What waits for the values of one sub-session.
 #[derive(Debug, Default)]
-struct Inbox {
+struct SubSessionInbox {
     inputs: InputQueue,
     /// How many values stand for it: one, or one for each of its linear channels.
     values: usize,
@@ -43,7 +43,7 @@ struct Inbox {
 /// Invariant: `queued` is the sum of the lengths of all queues.
 #[derive(Debug, Default)]
 pub(crate) struct SubSessions {
-    inboxes: HashMap<SubSessionNumber, Inbox>,
+    inboxes: HashMap<SubSessionNumber, SubSessionInbox>,
     /// How many inputs wait in all of them.
     queued: usize,
 }
@@ -101,7 +101,8 @@ impl SubSessions {
 
     /// A value will stand for a sub-session.
     pub(crate) fn begin(&mut self, sub_session: SubSessionNumber, opener: Option<Opener>, bound: bool) {
-        self.inboxes.insert(sub_session, Inbox { opener, bound, values: 1, ..Inbox::default() });
+        self.inboxes
+            .insert(sub_session, SubSessionInbox { opener, bound, values: 1, ..SubSessionInbox::default() });
     }
 
     /// One more value stands for a sub-session.

@@ -26,7 +26,7 @@ enum Trace {
     /// A request was sent or has come.
     Asked { from: Direction, id: RequestId, method: Text },
     /// An exchange is over.
-    Over { from: Direction, id: RequestId, outcome: Outcome },
+    Over { from: Direction, id: RequestId, outcome: ExchangeOutcome },
     /// A linear channel has moved.
     Moved { from: Text, to: Text },
     /// A sub-session took a step, and is in this state if it goes on.
@@ -37,7 +37,7 @@ enum Trace {
 
 /// What became of an exchange.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum ExchangeOutcome {
     Result,
     /// An error, with its code.
     Error(i64),
@@ -72,7 +72,7 @@ impl Traces {
     }
 
     /// An exchange is over.
-    pub(crate) fn over(&mut self, from: Direction, id: &RequestId, outcome: Outcome) {
+    pub(crate) fn over(&mut self, from: Direction, id: &RequestId, outcome: ExchangeOutcome) {
         if is_heard() {
             self.0.push(Trace::Over { from, id: id.clone(), outcome });
         }
@@ -214,13 +214,13 @@ impl Tracer {
             Trace::Over { from, id, outcome } => {
                 let Some(span) = running.exchanges.remove(&(from, id)) else { return };
                 match outcome {
-                    Outcome::Result => span.record("outcome", "result"),
-                    Outcome::Error(code) => {
+                    ExchangeOutcome::Result => span.record("outcome", "result"),
+                    ExchangeOutcome::Error(code) => {
                         span.record("outcome", field::display(format_args!("error {code}")))
                     }
-                    Outcome::Cancelled => span.record("outcome", "cancelled"),
-                    Outcome::Timeout => span.record("outcome", "timeout"),
-                    Outcome::Lost => span.record("outcome", "lost"),
+                    ExchangeOutcome::Cancelled => span.record("outcome", "cancelled"),
+                    ExchangeOutcome::Timeout => span.record("outcome", "timeout"),
+                    ExchangeOutcome::Lost => span.record("outcome", "lost"),
                 };
             }
             Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn nothing_is_noted_where_nothing_listens() {
         let mut traces = Traces::default();
-        traces.over(Direction::Send, &RequestId::Number(1), Outcome::Lost);
+        traces.over(Direction::Send, &RequestId::Number(1), ExchangeOutcome::Lost);
         traces.sub_session_over(SubSessionNumber(1));
         traces.end(&Lifecycle::default(), true);
         assert!(traces.is_empty() && traces.capacity() == 0);

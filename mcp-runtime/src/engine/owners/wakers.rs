@@ -212,7 +212,7 @@ impl fmt::Debug for Listener {
 pub(crate) struct Effects {
     /// The transport's task, while it waits for the end of the session or a deadline.
     driver: Option<Waker>,
-    pending: Pending,
+    pending: PendingEffects,
     /// How much is said of texts that are not messages.
     malformed: ReportLimit,
 }
@@ -221,7 +221,7 @@ pub(crate) struct Effects {
 ///
 /// Invariant: the first place is filled before the second.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingEffects {
     // Most of the time there are at most two tasks to wake, the driver's and one other, and nothing else: that is small
     // enough to be moved with every message.
     first: Option<Waker>,
@@ -307,7 +307,7 @@ impl Effects {
     }
 
     /// Takes everything out, to be run unlocked; nothing where there is nothing to do, as after most questions.
-    pub(crate) fn take(&mut self) -> Option<Pending> {
+    pub(crate) fn take(&mut self) -> Option<PendingEffects> {
         if self.pending.first.is_none() && self.pending.rest.is_none() {
             return None;
         }
@@ -315,10 +315,10 @@ impl Effects {
     }
 }
 
-impl Pending {
+impl PendingEffects {
     /// Does it. Tasks are woken before listeners hear progress, which may take a while.
     pub(crate) fn run(self, options: &Options, session: &Span) {
-        let Pending { first, second, rest } = self;
+        let PendingEffects { first, second, rest } = self;
         if let Some(rest) = &rest
             && !rest.reports.is_empty()
         {

@@ -158,7 +158,7 @@ struct ParamHeader {
 }
 
 /// A part of a schema that is looked at.
-enum Part<'a> {
+enum SchemaPart<'a> {
     /// The schema of the parameter at this path; of all parameters, if it is empty.
     Param(Vec<&'a str>, &'a Value),
     /// Something behind this keyword.
@@ -173,10 +173,10 @@ impl ParamHeaders {
     pub fn of_schema(schema: &Value) -> Result<ParamHeaders, ParamHeaderError> {
         let mut found = ParamHeaders::default();
         let mut names = HashSet::new();
-        let mut parts = vec![Part::Param(Vec::new(), schema)];
+        let mut parts = vec![SchemaPart::Param(Vec::new(), schema)];
         while let Some(part) = parts.pop() {
             match part {
-                Part::Param(path, schema) => {
+                SchemaPart::Param(path, schema) => {
                     let Some(members) = schema.as_object() else { continue };
                     if let Some(name) = members.get(ANNOTATION) {
                         let param = ParamHeader::new(&path, name, members.get("type"))?;
@@ -190,18 +190,18 @@ impl ParamHeaders {
                         match (&**keyword, value.as_object()) {
                             ("properties", Some(properties)) => {
                                 parts.extend(properties.iter().map(|(key, schema)| {
-                                    Part::Param(path.iter().copied().chain([&**key]).collect(), schema)
+                                    SchemaPart::Param(path.iter().copied().chain([&**key]).collect(), schema)
                                 }));
                             }
                             _ if is_data(keyword) => {}
-                            _ => parts.push(Part::Behind(keyword, value)),
+                            _ => parts.push(SchemaPart::Behind(keyword, value)),
                         }
                     }
                 }
-                Part::Behind(below, Value::Array(values)) => {
-                    parts.extend(values.iter().map(|value| Part::Behind(below, value)));
+                SchemaPart::Behind(below, Value::Array(values)) => {
+                    parts.extend(values.iter().map(|value| SchemaPart::Behind(below, value)));
                 }
-                Part::Behind(below, Value::Object(members)) => {
+                SchemaPart::Behind(below, Value::Object(members)) => {
                     // The keys of a map of schemas are names.
                     let is_map = holds_names(below);
                     if !is_map && members.contains_key(ANNOTATION) {
@@ -210,10 +210,10 @@ impl ParamHeaders {
                     let inner = members.iter().filter(|(keyword, _)| is_map || !is_data(keyword));
                     parts.extend(inner.map(|(keyword, value)| {
                         // What a name stands for is a schema.
-                        Part::Behind(if is_map { "$ref" } else { keyword }, value)
+                        SchemaPart::Behind(if is_map { "$ref" } else { keyword }, value)
                     }));
                 }
-                Part::Behind(..) => {}
+                SchemaPart::Behind(..) => {}
             }
         }
         found.params.sort_by(|one, other| one.header.cmp(&other.header));

@@ -50,7 +50,7 @@ struct State {
     divide: Option<Divide>,
     /// Where the connection takes what the sessions say; `None` until it has started.
     outlet: Option<Box<dyn Outlet>>,
-    sessions: VecDeque<Session>,
+    sessions: VecDeque<PartState>,
     /// The number of the session that began last; the first one has the number 1.
     begun: u64,
     /// The number of the session that the program has taken last.
@@ -71,10 +71,10 @@ struct State {
 }
 
 /// One session of the connection.
-struct Session {
+struct PartState {
     name: SessionName,
     endpoint: Option<Arc<dyn Endpoint>>,
-    held: VecDeque<Held>,
+    held: VecDeque<HeldPart>,
 }
 
 /// A session that has begun.
@@ -86,34 +86,34 @@ pub(super) struct SessionName {
 }
 
 /// What waits for a session to start.
-enum Held {
+enum HeldPart {
     Message(Vec<u8>),
     TooLong(Sketch),
     Ended(End),
     OutputFailed(std::io::Error),
 }
 
-impl Held {
-    fn of(frame: Frame<'_>) -> Held {
+impl HeldPart {
+    fn of(frame: Frame<'_>) -> HeldPart {
         match frame {
-            Frame::Whole(message) => Held::Message(message.bytes().to_vec()),
-            Frame::TooLong(sketch) => Held::TooLong(sketch),
+            Frame::Whole(message) => HeldPart::Message(message.bytes().to_vec()),
+            Frame::TooLong(sketch) => HeldPart::TooLong(sketch),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
-            Held::Message(message) => message.len(),
+            HeldPart::Message(message) => message.len(),
             _ => SLOT,
         }
     }
 
     fn hand_to(self, endpoint: &dyn Endpoint, now: Instant) {
         match self {
-            Held::Message(message) => drop(endpoint.receive(Delivery::message(&message), now)),
-            Held::TooLong(sketch) => drop(endpoint.receive(Delivery::frame(Frame::TooLong(sketch)), now)),
-            Held::Ended(end) => endpoint.notify(TransportEvent::InputEnded(end)),
-            Held::OutputFailed(error) => endpoint.notify(TransportEvent::OutputFailed(error)),
+            HeldPart::Message(message) => drop(endpoint.receive(Delivery::message(&message), now)),
+            HeldPart::TooLong(sketch) => drop(endpoint.receive(Delivery::frame(Frame::TooLong(sketch)), now)),
+            HeldPart::Ended(end) => endpoint.notify(TransportEvent::InputEnded(end)),
+            HeldPart::OutputFailed(error) => endpoint.notify(TransportEvent::OutputFailed(error)),
         }
     }
 }
@@ -126,10 +126,10 @@ impl State {
         let has_started = self.current().is_some_and(|session| session.endpoint.is_some());
         let before = if has_started { self.sessions.pop_back() } else { None };
         let name = SessionName { number: self.begun, method };
-        self.sessions.push_back(Session { name, endpoint: None, held: VecDeque::new() });
+        self.sessions.push_back(PartState { name, endpoint: None, held: VecDeque::new() });
         self.count(SLOT);
         if self.input_ended {
-            self.hold(Held::Ended(End::Eof));
+            self.hold(HeldPart::Ended(End::Eof));
         }
         self.is_kept = false;
         // What the one before has said of the end does not hold for this one.
@@ -140,7 +140,7 @@ impl State {
     }
 
     /// Keeps something for the current session until it starts.
-    fn hold(&mut self, held: Held) {
+    fn hold(&mut self, held: HeldPart) {
         let bytes = held.bytes();
         if let Some(session) = self.sessions.back_mut() {
             session.held.push_back(held);
@@ -161,7 +161,7 @@ impl State {
         }
     }
 
-    fn current(&self) -> Option<&Session> {
+    fn current(&self) -> Option<&PartState> {
         self.sessions.back()
     }
 
@@ -383,7 +383,7 @@ impl Connection {
         }
         let endpoint = state.current().and_then(|session| session.endpoint.clone());
         if endpoint.is_none() {
-            state.hold(Held::of(frame));
+            state.hold(HeldPart::of(frame));
             let waiting = state.take_waiting();
             drop(state);
             wake(waiting);
@@ -407,8 +407,8 @@ impl Connection {
                 endpoint.notify(event);
             }
             Some(None) => match event {
-                TransportEvent::InputEnded(end) => state.hold(Held::Ended(end)),
-                TransportEvent::OutputFailed(error) => state.hold(Held::OutputFailed(error)),
+                TransportEvent::InputEnded(end) => state.hold(HeldPart::Ended(end)),
+                TransportEvent::OutputFailed(error) => state.hold(HeldPart::OutputFailed(error)),
                 // The others are about what a session has said, and this one has said nothing.
                 _ => {}
             },

@@ -248,7 +248,7 @@ impl<U: User + 'static> Connector<U> {
                 Box::pin(client.handle().discover(RequestParams::new(meta.clone())).into_future());
             let Ok(found) = tokio::time::timeout(self.probe, &mut probe).await else {
                 return match self.era {
-                    None => Ok(Found::Session(Asked { _client: client, _probe: Some(probe) })),
+                    None => Ok(Found::Session(FirstQuestion { _client: client, _probe: Some(probe) })),
                     Some(_) => Err(ConnectError::NoAnswer { within: self.probe }),
                 };
             };
@@ -276,7 +276,9 @@ impl<U: User + 'static> Connector<U> {
                     Err(ConnectError::Ended(Error::Disconnected { reason }))
                 }
                 // Whatever else it is: the server does not know the request.
-                Err(_) if self.era.is_none() => Ok(Found::Session(Asked { _client: client, _probe: None })),
+                Err(_) if self.era.is_none() => {
+                    Ok(Found::Session(FirstQuestion { _client: client, _probe: None }))
+                }
                 Err(error) => Err(ConnectError::NotDiscovered(error)),
             };
         }
@@ -290,7 +292,7 @@ impl<U: User + 'static> Connector<U> {
     ) -> Result<Found<U>, ConnectError> {
         let has_sessions = supported.iter().any(|version| VERSIONS.contains(&&**version));
         match has_sessions && self.era.is_none() {
-            true => Ok(Found::Session(Asked { _client: client, _probe: None })),
+            true => Ok(Found::Session(FirstQuestion { _client: client, _probe: None })),
             false => Err(ConnectError::NoCommonVersion { supported }),
         }
     }
@@ -334,11 +336,11 @@ impl<U: User + 'static> Connector<U> {
 enum Found<U> {
     Requests(Client<U>),
     /// A revision with a handshake.
-    Session(Asked),
+    Session(FirstQuestion),
 }
 
 /// What has asked the server what it speaks. It is dropped when it cannot say anything to the server any more.
-struct Asked {
+struct FirstQuestion {
     _client: requests::McpClient<requests::Start>,
     _probe: Option<BoxFuture<'static, Result<DiscoverResult, Error>>>,
 }

@@ -15,7 +15,7 @@ use super::guarded::Guarded;
 use super::refusal::body_of;
 use super::sessions::HttpSession;
 use crate::event_stream::{Event, EventCutter, Piece};
-use crate::guard::head::Head;
+use crate::guard::head::EnvelopeHead;
 use crate::guard::judge::{Forward, Judgement, Passed, answer};
 
 /// The answer to one request, while it is judged.
@@ -67,7 +67,7 @@ impl Reply {
 
     /// Whether a body that comes with a status of failure answers one of the requests as a reply does.
     pub(super) fn is_answered_by(&self, body: &[u8]) -> bool {
-        Head::of(body).id.is_some_and(|id| self.asked.contains(&id))
+        EnvelopeHead::of(body).id.is_some_and(|id| self.asked.contains(&id))
     }
 
     /// Judges a body that is one message or a batch. Returns what is passed on, with its status.

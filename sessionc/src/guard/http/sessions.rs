@@ -201,7 +201,7 @@ impl Handshake {
 
     /// Whether a message begins a session in the same way.
     fn begins(&self, message: &[u8]) -> bool {
-        let method = |message: &[u8]| crate::guard::head::Head::of(message).method;
+        let method = |message: &[u8]| crate::guard::head::EnvelopeHead::of(message).method;
         method(message) == method(&self.request)
     }
 }

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::open::OpenInbox;
-use crate::engine::owners::calls::{Answer, Completed, Next, Progress, Sent};
+use crate::engine::owners::calls::{Answer, CallInput, Completed, Progress, Sent};
 use crate::engine::owners::context::Caller;
 use crate::engine::owners::mailboxes::{MailboxId, Notice};
 use crate::engine::owners::order::Held;
@@ -53,7 +53,7 @@ impl<'e> OpenCalls<'e> {
     /// woken later.
     #[inline]
     fn waits_for_call(&mut self, context: &Context<'_>, id: i64) -> bool {
-        if let Some(Next { came, is_ordered, mut turns }) = self.open.inbox.calls().next(id) {
+        if let Some(CallInput { came, is_ordered, mut turns }) = self.open.inbox.calls().next(id) {
             if is_ordered || self.open.held_back_for(context, &mut turns, Some((came, Held::Call(id)))) {
                 return false;
             }

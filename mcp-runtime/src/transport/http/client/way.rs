@@ -19,7 +19,7 @@ pub(super) struct Way {
 }
 
 /// A request on one of the ways.
-enum Sent {
+enum SentRequest {
     Direct(reqwest::Result<ResponseFuture>),
     ByClient(Pin<Box<dyn Future<Output = reqwest::Result<reqwest::Response>> + Send>>),
 }
@@ -41,13 +41,13 @@ impl Way {
         request: RequestBuilder,
     ) -> impl Future<Output = Result<Response, HttpError>> + Send + use<> {
         let sent = match &self.direct {
-            Some(server) => Sent::Direct(request.build().map(|request| server.send(request))),
-            None => Sent::ByClient(Box::pin(request.send())),
+            Some(server) => SentRequest::Direct(request.build().map(|request| server.send(request))),
+            None => SentRequest::ByClient(Box::pin(request.send())),
         };
         async move {
             match sent {
-                Sent::Direct(answer) => Ok(answer?.await?.into()),
-                Sent::ByClient(answer) => Ok(answer.await?.into()),
+                SentRequest::Direct(answer) => Ok(answer?.await?.into()),
+                SentRequest::ByClient(answer) => Ok(answer.await?.into()),
             }
         }
     }

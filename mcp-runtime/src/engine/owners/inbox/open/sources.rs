@@ -24,7 +24,7 @@ pub(crate) enum Source<'s> {
 
 /// What can be taken from a source. What is there goes before the end, and the earlier message before the later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Readable {
+enum Takeable {
     /// The message with this number.
     Message(u64),
     /// Nothing, now or later.
@@ -64,19 +64,19 @@ impl OpenInbox<'_> {
         &mut self,
         context: &Context<'_>,
         waiter: &mut Waiter,
-        readable: Readable,
+        readable: Takeable,
         source: &Source<'_>,
     ) -> bool {
         match (readable, source) {
-            (Readable::Message(came), Source::Value(sub_session, _)) => {
+            (Takeable::Message(came), Source::Value(sub_session, _)) => {
                 self.held_back_for(context, &mut waiter.turns, Some((came, Held::of_value(*sub_session))))
             }
             // Nothing is held back for those that take replicated inputs, or for the end.
-            (_, Source::Incoming(_)) | (Readable::Over, _) => true,
+            (_, Source::Incoming(_)) | (Takeable::Over, _) => true,
         }
     }
 
-    fn readable(&self, source: &Source<'_>) -> Option<Readable> {
+    fn readable(&self, source: &Source<'_>) -> Option<Takeable> {
         let (message, is_over) = match source {
             Source::Value(sub_session, judge) => {
                 let wanted = self.inbox.values.inputs(*sub_session).and_then(|queue| queue.wanted(judge));
@@ -84,6 +84,6 @@ impl OpenInbox<'_> {
             }
             Source::Incoming(scope) => (self.inbox.dispatch.first(*scope), self.incoming_ended(*scope)),
         };
-        message.map(Readable::Message).or(is_over.then_some(Readable::Over))
+        message.map(Takeable::Message).or(is_over.then_some(Takeable::Over))
     }
 }

@@ -7,7 +7,7 @@ use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
 
 use super::OpenInbox;
 use crate::engine::owners::context::Caller;
-use crate::engine::owners::inputs::{LinearInput, Verdict, Wanted};
+use crate::engine::owners::inputs::{LinearInput, Verdict, WantedInput};
 use crate::engine::owners::order::Held;
 use crate::engine::owners::sub_sessions::Opener;
 use crate::engine::owners::wakers::{Listener, OnProgress, Waiter};
@@ -25,7 +25,7 @@ impl OpenInbox<'_> {
         judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
         let wanted = self.inbox.values.inputs(sub_session).and_then(|queue| queue.wanted(judge));
-        if let Some(Wanted { place, came, verdict }) = wanted {
+        if let Some(WantedInput { place, came, verdict }) = wanted {
             if self.held_back_for(context, &mut waiter.turns, Some((came, Held::of_value(sub_session)))) {
                 return Poll::Ready(match verdict {
                     Verdict::Stop(error) => Err(error),
