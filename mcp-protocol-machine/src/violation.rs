@@ -324,6 +324,13 @@ impl Violation {
         lines::Lines(self)
     }
 
+    /// The same violation, said of another version of the protocol: one that has no such message either.
+    #[must_use]
+    pub fn in_version(mut self, version: Text) -> Violation {
+        self.0.version = Some(version);
+        self
+    }
+
     /// The details, by value.
     pub fn into_details(self) -> Details {
         *self.0

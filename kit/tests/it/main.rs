@@ -3,6 +3,8 @@
 //! What `tracing` sees has a binary of its own, `log`: the other tests run without a subscriber, and which places in the
 //! code one wants to hear of is known to a whole process.
 
+#[cfg(unix)]
+mod children;
 mod connection;
 mod gateway;
 mod handlers;

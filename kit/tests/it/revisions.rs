@@ -6,7 +6,8 @@ use mcp_kit::{ConnectError, ConnectOptions, Connection, Era, Problem, Server};
 use mcp_protocols::mcp_2025_11_25::McpClient;
 use mcp_protocols::mcp_2025_11_25::types::{ClientCapabilities, Implementation, InitializeParams};
 use mcp_runtime::Options;
-use mcp_runtime::transport::duplex;
+use mcp_runtime::transport::{ByteStream, duplex};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 fn server(revisions: &[&str]) -> Server<()> {
     let server = Server::new("adder", "1", ()).revisions(revisions.iter().copied());
@@ -46,6 +47,29 @@ async fn a_server_speaks_the_revisions_that_it_names() {
         for (era, expected) in [None, Some(Era::Handshake), Some(Era::Requests)].into_iter().zip(expected) {
             assert_eq!(agreed(revisions, era).await.as_deref(), expected, "{revisions:?} {era:?}");
         }
+    }
+}
+
+/// What a server that speaks these revisions answers to this line.
+async fn answer(revisions: &[&str], line: &str) -> serde_json::Value {
+    let (near, far) = tokio::io::duplex(4096);
+    tokio::spawn(server(revisions).serve(ByteStream::new(far)));
+    let (reader, mut writer) = tokio::io::split(near);
+    writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_refusal_names_a_revision_that_the_server_speaks() {
+    for (revisions, named) in
+        [(&["2025-06-18", "2025-03-26"][..], "2025-06-18"), (&["2025-11-25", "2025-03-26"], "2025-11-25")]
+    {
+        let answer =
+            answer(revisions, r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}"#).await;
+        assert_eq!(answer["error"]["code"], -32601);
+        let message = format!("`server/discover` is not a method that the client sends in `Mcp` {named}");
+        assert_eq!(answer["error"]["message"], message);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::budget::Exhausted;
 use crate::driver::{MessageKind, Received};
 use crate::jsonrpc::{Malformed, RpcError, Seems, write};
 use crate::report::{DropReason, Report};
-use crate::rules::{announcements, judge, refusal};
+use crate::rules::{announcements, judge, refusal, version};
 
 impl Engine {
     pub(super) fn malformed_came(&mut self, inbound: Inbound<'_>, malformed: Malformed) -> Received {
@@ -154,6 +154,7 @@ impl Engine {
         id: Option<&RequestId>,
         violation: Violation,
     ) -> Received {
+        let violation = version::said_of_accepted(&self.rules, violation);
         let received = match (id, &violation.kind) {
             (Some(id), _) => {
                 self.write_error(inbound, Some(id), &refusal::answer_to(&self.rules, &violation))

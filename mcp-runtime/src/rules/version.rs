@@ -3,7 +3,7 @@
 //! The program gets the negotiation error in place of the payload, and decides what follows.
 
 use mcp_protocol_machine::protocol::{Direction, Field, Kind, MessageIndex, Text};
-use mcp_protocol_machine::{Awaiting, RequestId};
+use mcp_protocol_machine::{Awaiting, RequestId, Violation};
 use serde_json::{Map, Value, json};
 
 use super::names::Names;
@@ -50,6 +50,21 @@ pub(crate) fn at(rules: &Rules, field: &Field, payload: Option<impl RawPayload>)
 /// The version that was agreed on; in a session that began elsewhere, from the start.
 pub(crate) fn agreed(rules: &Rules) -> Option<Text> {
     rules.negotiation.agreed().cloned()
+}
+
+/// The violation of a session, said of a version that this side accepts. Until one is agreed on, the tables are those of the
+/// program, whose version it may not accept: then it is said of the latest that it does.
+pub(crate) fn said_of_accepted(rules: &Rules, violation: Violation) -> Violation {
+    if agreed(rules).is_some() {
+        return violation;
+    }
+    let accepted = rules.options.accepted_versions(&rules.protocol).unwrap_or_default();
+    match accepted.last() {
+        Some(latest) if !is_among(&accepted, violation.version.as_deref()) => {
+            violation.in_version(latest.clone())
+        }
+        _ => violation,
+    }
 }
 
 /// The version that a reply of the peer announces, if it announces one.

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_runtime::driver::{End, Transport};
 use mcp_runtime::session::Outcome;
 use mcp_runtime::transport::{ByteStream, Division, Duplex, Successive, duplex};
 use test_support::script::Script;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"hello"}"#;
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"open"}"#;
@@ -148,6 +151,32 @@ async fn a_session_that_ends_by_itself_ends_the_connection_unless_that_is_kept()
     assert!(peer.look(|seen| seen.end.is_none()));
     drop(connection);
     peer.until(|seen| seen.end.is_some()).await;
+}
+
+/// A stream that is cut.
+struct Cut;
+
+impl AsyncRead for Cut {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_session_ends_for_the_reason_of_the_connection() {
+    let mut connection = Successive::new(ByteStream::new(tokio::io::join(Cut, tokio::io::sink())));
+    let first = Script::new();
+    test_support::spawn(connection.begin_kept().run(first.endpoint()));
+    first.until(|seen| seen.end.is_some()).await;
+    let second = Script::new();
+    test_support::spawn(connection.begin().run(second.endpoint()));
+    second.until(|seen| seen.end.is_some()).await;
+    for session in [first, second] {
+        let is_cut = session.look(
+            |seen| matches!(&seen.end, Some(End::Failed(error)) if error.kind() == io::ErrorKind::ConnectionReset),
+        );
+        assert!(is_cut);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crate::driver::{
     Delivery, End, Endpoint, Finish, Frame, Outcome, Outgoing, Outlet, OutletNotice, SharedLimits,
-    TransportEvent,
+    TransportEvent, duplicate,
 };
 use crate::jsonrpc::{Dialect, Envelope, Sketch, parse};
 
@@ -59,7 +59,8 @@ struct State {
     heard_from: u64,
     /// How many bytes wait in all sessions.
     held_bytes: usize,
-    input_ended: bool,
+    /// Why nothing more comes in: each session that begins after it ends for the same reason.
+    input_ended: Option<End>,
     /// The program may still begin another session, though the current one has ended by itself.
     is_kept: bool,
     finish: Option<Finish>,
@@ -119,7 +120,7 @@ impl HeldPart {
 }
 
 impl State {
-    /// Begins the next session. Returns the endpoint of the one before, which gets no more messages.
+    /// Begins the next session. Returns the endpoint of the one before, which gets no more messages and does not know it.
     #[must_use]
     fn begin(&mut self, method: Option<String>) -> Option<Arc<dyn Endpoint>> {
         self.begun = self.begun.saturating_add(1);
@@ -128,15 +129,17 @@ impl State {
         let name = SessionName { number: self.begun, method };
         self.sessions.push_back(PartState { name, endpoint: None, held: VecDeque::new() });
         self.count(SLOT);
-        if self.input_ended {
-            self.hold(HeldPart::Ended(End::Eof));
+        if let Some(end) = &self.input_ended {
+            let end = same(end);
+            self.hold(HeldPart::Ended(end));
         }
         self.is_kept = false;
         // What the one before has said of the end does not hold for this one.
         if self.finish != Some(Finish::Abandoned) {
             self.finish = None;
         }
-        before.and_then(|before| before.endpoint)
+        // Of the connection's end it has heard.
+        before.filter(|_| self.input_ended.is_none()).and_then(|before| before.endpoint)
     }
 
     /// Keeps something for the current session until it starts.
@@ -199,7 +202,7 @@ impl Connection {
             taken: 0,
             heard_from: 0,
             held_bytes: 0,
-            input_ended: false,
+            input_ended: None,
             is_kept: false,
             finish: None,
             outcome: None,
@@ -266,7 +269,7 @@ impl Connection {
                 state.taken = name.number;
                 return Some(Some(name));
             }
-            (state.input_ended || state.outcome.is_some()).then_some(None)
+            (state.input_ended.is_some() || state.outcome.is_some()).then_some(None)
         })
         .await
     }
@@ -290,6 +293,7 @@ impl Connection {
 
     /// Gives a session what waits for it, and from then on what comes for it.
     pub(super) fn attach(&self, number: u64, endpoint: &Arc<dyn Endpoint>) {
+        let mut has_ended = false;
         loop {
             let mut state = self.lock();
             let is_current = state.is_current(number);
@@ -299,6 +303,7 @@ impl Connection {
                     state.held_bytes = state.held_bytes.saturating_sub(held.bytes());
                     // A session is called without the lock, because it says something while it is locked itself.
                     drop(state);
+                    has_ended |= matches!(held, HeldPart::Ended(_));
                     held.hand_to(&**endpoint, tokio::time::Instant::now().into_std());
                 }
                 None => {
@@ -311,7 +316,10 @@ impl Connection {
                     }
                     state.sessions.retain(|session| session.name.number != number);
                     drop(state);
-                    return endpoint.notify(TransportEvent::InputEnded(End::Eof));
+                    if !has_ended {
+                        endpoint.notify(TransportEvent::InputEnded(End::Eof));
+                    }
+                    return;
                 }
             }
         }
@@ -397,29 +405,45 @@ impl Connection {
 
     /// Hands the current session an event, or holds it.
     pub(super) fn notify(&self, event: TransportEvent<'_>) {
-        if matches!(event, TransportEvent::InputEnded(_)) {
-            self.change(|state| state.input_ended = true);
-        }
         let mut state = self.lock();
+        let mut waiting = Vec::new();
+        if let TransportEvent::InputEnded(end) = &event {
+            state.input_ended = Some(same(end));
+            waiting = state.take_waiting();
+        }
         match state.current().map(|session| session.endpoint.clone()) {
             Some(Some(endpoint)) => {
                 drop(state);
                 endpoint.notify(event);
             }
-            Some(None) => match event {
-                TransportEvent::InputEnded(end) => state.hold(HeldPart::Ended(end)),
-                TransportEvent::OutputFailed(error) => state.hold(HeldPart::OutputFailed(error)),
-                // The others are about what a session has said, and this one has said nothing.
-                _ => {}
-            },
-            None => {}
+            Some(None) => {
+                match event {
+                    TransportEvent::InputEnded(end) => state.hold(HeldPart::Ended(end)),
+                    TransportEvent::OutputFailed(error) => state.hold(HeldPart::OutputFailed(error)),
+                    // The others are about what a session has said, and this one has said nothing.
+                    _ => {}
+                }
+                drop(state);
+            }
+            None => drop(state),
         }
+        wake(waiting);
     }
 
     pub(super) fn terminated(&self, outcome: Outcome) {
         self.change(|state| {
             state.outcome.get_or_insert(outcome);
         });
+    }
+}
+
+/// A second end that says the same: `io::Error` cannot be cloned.
+fn same(end: &End) -> End {
+    match end {
+        End::Eof => End::Eof,
+        End::Failed(error) => End::Failed(duplicate(error)),
+        End::Exited(status) => End::Exited(*status),
+        End::GaveUp => End::GaveUp,
     }
 }
 

@@ -86,8 +86,10 @@ impl Successive {
     /// request.
     #[must_use]
     pub fn begin(&mut self) -> Part {
+        // First of all, so that the connection has a session for what it hears.
+        let session = self.connection.begin_here();
         self.start();
-        Part::new(self.connection.begin_here(), Arc::clone(&self.connection))
+        Part::new(session, Arc::clone(&self.connection))
     }
 
     /// Begins the next session, as [`begin`](Self::begin) does, and keeps the connection where that session ends by itself:

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_core::future::BoxFuture;
 use mcp_runtime::session::StepError;
 use mcp_runtime::transport::Successive;
-use mcp_runtime::{Error, Options, RpcError, Transport};
+use mcp_runtime::{DisconnectReason, Error, Options, RpcError, Transport};
 use tokio::sync::{broadcast, watch};
 
 use super::super::changes::BEHIND;
@@ -429,6 +429,13 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConnectError::Open(error) => write!(formatter, "the connection could not be opened: {error}"),
+            // It cannot be known whether it has read the question.
+            ConnectError::Ended(Error::Disconnected { reason: DisconnectReason::Exited(status) }) => write!(
+                formatter,
+                "the server's process has ended ({status}) before it said what it speaks: what it wrote to its \
+                 standard error says why. If it ends because it does not know `server/discover`, connect with `connect_to`, \
+                 which starts it again"
+            ),
             ConnectError::Ended(error) => write!(
                 formatter,
                 "the server ended the connection when it was asked what it speaks: {error}. If it speaks a revision with a \

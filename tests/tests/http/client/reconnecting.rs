@@ -44,6 +44,76 @@ async fn one_that_does_not_answer_ends_the_session_for_all_tasks() {
     .await;
 }
 
+/// A server that is stopping, and that has no sessions any more.
+fn stopping(asked: &fake::Asked) -> axum::response::Response {
+    let error = json!({ "code": -32000, "message": "the server is shutting down" });
+    let body = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "error": error });
+    let mut response = fake::text(503, "application/json", body.to_string());
+    response.headers_mut().insert("retry-after", "0".parse().unwrap());
+    response
+}
+
+#[tokio::test]
+async fn one_that_is_stopping_is_asked_until_another_takes_its_place() {
+    guarded(async {
+        let (server, _seen) = Fake::holding(|asked, before| {
+            Some(match asked.what() {
+                "initialize" if before == 0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
+                "initialize" if before == 1 => stopping(asked),
+                // What stands in front of it knows no server.
+                "initialize" if before == 2 => fake::text(502, "text/html", "<h1>Bad Gateway</h1>"),
+                "initialize" => fake::hello(asked, "2025-03-26", tools(), "s1"),
+                "notifications/initialized" => fake::status(202),
+                "tools/call" if asked.header("mcp-session-id") == "s1" => {
+                    fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] }))
+                }
+                "GET" | "DELETE" => fake::status(405),
+                _ => fake::status(404),
+            })
+        })
+        .await;
+        let (session, reports) = ready(transport(&server.url())).await.unwrap();
+        let calls = (0..5).map(|_| {
+            let handle = session.handle();
+            test_support::spawn(async move { handle.call_tool(call("echo")).await })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            assert_eq!(said(&call.await.unwrap().unwrap()), "fine");
+        }
+        let posted = server.posted();
+        assert_eq!(posted.iter().filter(|what| *what == "initialize").count(), 4, "{posted:?}");
+        assert_eq!(reports.lock().unwrap().iter().filter(|report| report.contains("reconnected")).count(), 1);
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_that_goes_on_stopping_ends_the_session_with_what_it_said() {
+    guarded(async {
+        let (server, _seen) = Fake::holding(|asked, before| {
+            Some(match asked.what() {
+                "initialize" if before == 0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
+                "initialize" => stopping(asked),
+                "notifications/initialized" => fake::status(202),
+                "GET" | "DELETE" => fake::status(405),
+                _ => fake::status(404),
+            })
+        })
+        .await;
+        let options = ClientOptions::default().reconnect_within(Duration::from_millis(200));
+        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let (session, _) = ready(client).await.unwrap();
+        let error: McpError = session.call_tool(call("echo")).await.unwrap_err();
+        let Error::Disconnected { reason: DisconnectReason::SessionInvalid(renewal) } = error else {
+            panic!("{error:?}")
+        };
+        let ReconnectError::Refused(error) = renewal else { panic!("{renewal:?}") };
+        assert_eq!(error.message, "the server is shutting down");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_owner_of_a_session_is_told_its_id_and_that_of_the_next_one() {
     guarded(async {

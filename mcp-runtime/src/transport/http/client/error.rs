@@ -115,7 +115,7 @@ error_texts! {
 impl HttpError {
     /// Whether the same message may be delivered later: the server cannot be reached, does not answer in time, or answers with
     /// the status 408, 429 or one from 500 on.
-    fn may_pass(&self) -> bool {
+    pub(super) fn may_pass(&self) -> bool {
         match self {
             HttpError::Request(_) | HttpError::Late => true,
             HttpError::Status { status, .. } => StatusCode::from_u16(*status).is_ok_and(may_pass),

@@ -1,14 +1,15 @@
 //! Reconnects a session that the server has lost. Calls that find the loss together share one reconnection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::Method;
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderValue, RETRY_AFTER};
 
 use super::answer::{first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
-use super::error::{Failure, HttpError, not_delivered};
+use super::error::{Failure, HttpError, may_pass, not_delivered};
 use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
@@ -38,9 +39,10 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
         }
         state.handshake.repeatable().ok_or(ReconnectError::NotRepeatable)?
     };
-    let begun =
-        tokio::time::timeout(conversation.options.reconnect_within, begin(conversation, said, agreed));
-    match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
+    let mut last = undelivered(HttpError::Late).error;
+    let begun = begin_when_possible(conversation, &said, agreed.as_deref(), &mut last);
+    let begun = tokio::time::timeout(conversation.options.reconnect_within, begun).await;
+    match begun.unwrap_or(Err(last)) {
         Ok((mut identity, opened)) => {
             identity.epoch = lost.next();
             let (request, reply) = opened.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
@@ -55,12 +57,56 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
     }
 }
 
-/// Repeats the handshake. Returns the new identity of the session, and the first request with its reply.
+/// Repeats the handshake, until a server takes it that cannot be reached or has no room at first: it may be starting, or
+/// another one that takes its place. `last` is why it has not been taken yet.
+async fn begin_when_possible(
+    conversation: &Conversation,
+    said: &[PostMessage],
+    agreed: Option<&str>,
+    last: &mut ReconnectError,
+) -> Result<Begun, ReconnectError> {
+    let mut failures = 0;
+    loop {
+        match begin(conversation, said, agreed).await {
+            Ok(begun) => return Ok(begun),
+            // A session that was begun in part is not left to the server.
+            Err(failed) if !failed.may_pass || conversation.state().begun.is_some() => {
+                return Err(failed.error);
+            }
+            Err(failed) => {
+                tracing::debug!(error = %failed.error, "the handshake is repeated later");
+                *last = failed.error;
+                tokio::time::sleep(conversation.pause(failed.retry_after, failures)).await;
+                failures += 1;
+            }
+        }
+    }
+}
+
+/// The new identity of the session, and the first request with its reply.
+type Begun = (SessionIdentity, Option<(PostMessage, Bytes)>);
+
+/// Why a handshake was not repeated.
+struct Failed {
+    error: ReconnectError,
+    /// Whether the next attempt may succeed.
+    may_pass: bool,
+    /// How long the server wants the client to wait before that.
+    retry_after: Option<Duration>,
+}
+
+impl From<ReconnectError> for Failed {
+    fn from(error: ReconnectError) -> Failed {
+        Failed { error, may_pass: false, retry_after: None }
+    }
+}
+
+/// Repeats the handshake.
 async fn begin(
     conversation: &Conversation,
-    said: Vec<PostMessage>,
-    agreed: Option<String>,
-) -> Result<(SessionIdentity, Option<(PostMessage, Bytes)>), ReconnectError> {
+    said: &[PostMessage],
+    agreed: Option<&str>,
+) -> Result<Begun, Failed> {
     let mut identity = SessionIdentity::default();
     let mut opened: Option<(PostMessage, Bytes)> = None;
     for message in said {
@@ -70,15 +116,17 @@ async fn begin(
         let mut response = response.map_err(undelivered)?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
-            return Err(ReconnectError::LostAgain);
+            return Err(ReconnectError::LostAgain.into());
         }
         if !status.is_success() {
+            let retry_after = retry_after(&response);
             let failure = Failure::new(&response, &identity);
             let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
-            if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
-                return Err(ReconnectError::Refused(error));
-            }
-            return Err(undelivered(failure.saying(&body)));
+            let failed = match parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
+                Ok(Envelope::Error { error, .. }) => ReconnectError::Refused(error).into(),
+                _ => undelivered(failure.saying(&body)),
+            };
+            return Err(Failed { may_pass: may_pass(status), retry_after, ..failed });
         }
         let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
@@ -89,27 +137,35 @@ async fn begin(
         let reply = reply(conversation, &identity, id, &mut response).await.map_err(undelivered)?;
         match parse(&reply, usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Result { .. }) => {}
-            Ok(Envelope::Error { error, .. }) => return Err(ReconnectError::Refused(error)),
+            Ok(Envelope::Error { error, .. }) => return Err(ReconnectError::Refused(error).into()),
             _ => return Err(undelivered(HttpError::NoReply)),
         }
         if opened.is_none()
             && let Some(now) = conversation.endpoint.read_aside(&reply).version
         {
-            if let Some(before) = agreed.as_ref().filter(|before| **before != now) {
-                return Err(ReconnectError::OtherVersion { before: before.clone(), now });
+            if let Some(before) = agreed.filter(|before| *before != now) {
+                return Err(ReconnectError::OtherVersion { before: before.to_owned(), now }.into());
             }
             identity.version = HeaderValue::from_str(&now).ok();
         }
-        opened.get_or_insert((message, reply));
+        opened.get_or_insert_with(|| (message.clone(), reply));
     }
     Ok((identity, opened))
 }
 
-fn undelivered(error: HttpError) -> ReconnectError {
-    match not_delivered(error) {
+fn undelivered(error: HttpError) -> Failed {
+    let may_pass = error.may_pass();
+    let error = match not_delivered(error) {
         Error::NotDelivered(error) => ReconnectError::NotDelivered(error),
         _ => ReconnectError::NotRepeatable,
-    }
+    };
+    Failed { may_pass, ..error.into() }
+}
+
+/// How many seconds a server wants the client to wait.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    seconds.parse().ok().map(Duration::from_secs)
 }
 
 /// Reads the reply to a request. Of what comes with it the session has had its own the first time; but a server may

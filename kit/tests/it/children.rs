@@ -1,0 +1,39 @@
+//! Children that do not serve: what connecting to them says.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+use mcp_kit::ConnectOptions;
+use mcp_kit::transport::Child;
+use tokio::process::Command;
+
+/// Why connecting to a shell fails that runs this.
+async fn failure(script: &str) -> String {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    let child = Child::builder(command).stderr_null().spawn().unwrap();
+    ConnectOptions::new("test", "1").connect(child).await.err().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn a_child_that_exits_at_once_is_said_to_have_exited() {
+    // Whether it exits before or after it is asked.
+    for _ in 0..20 {
+        assert_eq!(
+            failure("exit 7").await,
+            "the server's process has ended (exit status: 7) before it said what it speaks: what it wrote to its \
+             standard error says why. If it ends because it does not know `server/discover`, connect with `connect_to`, \
+             which starts it again"
+        );
+    }
+}
+
+#[tokio::test]
+async fn so_is_one_that_exits_before_the_handshake() {
+    let refusal = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no"}}"#;
+    for _ in 0..20 {
+        assert_eq!(
+            failure(&format!("read line; echo '{refusal}'; exit 7")).await,
+            "the handshake failed: the session has ended: the peer's process has ended (exit status: 7)"
+        );
+    }
+}
