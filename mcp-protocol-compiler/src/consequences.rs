@@ -35,7 +35,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 25] = [
+const CONSEQUENCES: [(Code, Cause); 26] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
@@ -56,6 +56,8 @@ const CONSEQUENCES: [(Code, Cause); 25] = [
     (shapes::NEVER_CHOSEN, Cause::UnreadLine),
     (shapes::NEVER_CHOSEN, Cause::Finding(shapes::ENDLESS)),
     (shapes::NEVER_CHOSEN, Cause::Finding(shapes::UNDEFINED_SHAPE)),
+    // Which branches there are is known once the line can be read.
+    (relation::RACE, Cause::UnreadLine),
     // A gate stays closed if its capability is announced nowhere.
     (gates::NEVER_SENT, Cause::Finding(announcements::NEVER_ANNOUNCED)),
     (gates::NEVER_OPEN, Cause::Finding(announcements::NEVER_ANNOUNCED)),

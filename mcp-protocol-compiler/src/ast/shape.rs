@@ -96,6 +96,19 @@ impl TuplePosition {
 }
 
 impl Shape {
+    /// What stands where no shape could be read, which has been reported.
+    pub(crate) fn missing(span: Span) -> Shape {
+        Shape { kind: ShapeKind::Missing, span }
+    }
+
+    /// Its name, if it is nothing but the name of a declared shape.
+    pub(crate) fn named(&self) -> Option<&str> {
+        match &self.kind {
+            ShapeKind::Named(name) if !is_built_in(&name.text) => Some(&name.text),
+            _ => None,
+        }
+    }
+
     /// The shapes that stand directly in this one.
     pub fn inside(&self) -> Vec<&Shape> {
         match &self.kind {
@@ -131,7 +144,7 @@ pub fn boolean(word: &str) -> Option<bool> {
 }
 
 /// What other languages call the shapes that this one has by itself.
-const FOREIGN: [(&str, &str); 24] = [
+const FOREIGN: [(&str, &str); 30] = [
     ("String", "string"),
     ("str", "string"),
     ("text", "string"),
@@ -153,6 +166,12 @@ const FOREIGN: [(&str, &str); 24] = [
     ("Number", "number"),
     ("None", "null"),
     ("nil", "null"),
+    ("void", "null"),
+    ("Any", "any"),
+    ("json", "any"),
+    ("JSON", "any"),
+    ("dict", "object"),
+    ("dictionary", "object"),
     ("unknown", "any"),
     ("Value", "any"),
     ("Object", "object"),

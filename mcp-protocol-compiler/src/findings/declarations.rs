@@ -91,7 +91,13 @@ fn undefined(name: &Name, resolution: &Resolution, word: Option<&str>) -> Diagno
             [TextChange::ReplaceRest(name.span, name.text.clone())],
         );
     }
-    if matches!(name.text.as_str(), "Error" | "Err" | "Refusal" | "Refused") {
+    if let Some(refusal) = refusal_of_reply(name, resolution) {
+        return diagnostic.suggest(
+            format!("write `{refusal}`: an error reply has its request's name in front, not the reply's"),
+            [Edit::replace(name.span, refusal)],
+        );
+    }
+    if matches!(name.text.as_str(), "Error" | "Err" | "Refusal" | "Refused" | "error" | "err") {
         let refusal = |message: &&Message| matches!(message.table.kind, Kind::Refusal { .. });
         if let Some(refusal) = resolution.declarations.messages.iter().find(refusal) {
             let example = &refusal.table.name;
@@ -101,10 +107,22 @@ fn undefined(name: &Name, resolution: &Resolution, word: Option<&str>) -> Diagno
             );
         }
     }
-    match nearest(&name.text, sorted(known).into_iter().chain(word)) {
+    let near = nearest(&name.text, sorted(known).into_iter().chain(word));
+    let word = word.filter(|_| matches!(name.text.as_str(), "response" | "result" | "answer" | "return"));
+    match near.or(word) {
         Some(near) => did_you_mean(diagnostic, name.span, near),
         None => declare_message(diagnostic, &name.text),
     }
+}
+
+/// The error of the request whose reply has this name, but for the `Error` at its end.
+fn refusal_of_reply(name: &Name, resolution: &Resolution) -> Option<String> {
+    let reply = name.text.strip_suffix("Error")?;
+    let messages = &resolution.declarations.messages;
+    let reply = messages.iter().find(|message| message.table.name == reply)?;
+    let Kind::Reply { request } = reply.table.kind else { return None };
+    let refuses = |message: &&Message| message.table.kind == Kind::Refusal { request };
+    messages.iter().find(refuses).map(|refusal| refusal.table.name.to_string())
 }
 
 /// The declaration that a message may get.

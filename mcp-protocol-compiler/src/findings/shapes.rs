@@ -32,13 +32,27 @@ pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagn
         return finding
             .suggest("write `map any` for any values, or `map string`", [Edit::after(name.span, " any")]);
     }
+    if text == "undefined" {
+        return finding.suggest(
+            "write `null` if it may be null; for what may be left out, write `?` behind the field's name",
+            [Edit::replace(name.span, "null")],
+        );
+    }
+    if matches!(text.as_str(), "array" | "Array" | "list" | "List") {
+        return finding.suggest("write `[any]` for a list of any JSON", [Edit::replace(name.span, "[any]")]);
+    }
     let meant = built_in_meant(text).or_else(|| nearest(text, known.chain(BUILT_IN)));
     match meant {
         Some(meant) => finding.suggest(format!("did you mean `{meant}`?"), [Edit::replace(name.span, meant)]),
-        None => finding.changes(
-            format!("declare it: `type {text} = …`"),
-            [TextChange::Item(format!("type {text} = any"))],
-        ),
+        None => finding
+            .changes(
+                format!("declare it: `type {text} = …`"),
+                [TextChange::Item(format!("type {text} = any"))],
+            )
+            .suggest(
+                format!("write `\"{text}\"` if it is this text"),
+                [Edit::replace(name.span, format!("\"{text}\""))],
+            ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scanner: one pass over the text.
 
 mod braces;
+mod comments;
 mod meant;
 mod shapes;
 
@@ -11,7 +12,7 @@ use super::lookalike::{
     advice, changes_direction, is_dash, is_invisible, is_quote, is_wide_dash, meant, number,
 };
 use super::quoted::{self, UNKNOWN_ESCAPE, UNTERMINATED_TEXT};
-use super::token::{CommentToken, Documentation, Kind, Lexed, Token};
+use super::token::{CONDITIONS, CommentToken, Documentation, Kind, LOOPS, Lexed, Token};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::source::{FileId, SourceMap, Span};
 
@@ -33,6 +34,8 @@ pub(super) struct Scanner<'s> {
     run: Option<(usize, char)>,
     /// The end of the line in which a closing quote is missing.
     unterminated_until: usize,
+    /// Whether no `*/` stands behind this place, once one was looked for.
+    no_comment_ends: bool,
     lexed: Lexed,
 }
 
@@ -52,6 +55,7 @@ impl<'s> Scanner<'s> {
             shapes: ShapeBraces::default(),
             run: None,
             unterminated_until: 0,
+            no_comment_ends: false,
             lexed,
         }
     }
@@ -268,13 +272,7 @@ impl<'s> Scanner<'s> {
             || character == '#'
             || (is_dash(character) && second == Some(character))
         {
-            let written = if slashes { 2 } else { length };
-            let diagnostic = self
-                .unknown(character, written)
-                .suggest("a comment starts with `--`", [Edit::replace(self.span(written), "--")]);
-            self.lexed.findings.push(diagnostic);
-            let rest = self.rest();
-            self.at += rest.find('\n').unwrap_or(rest.len());
+            self.foreign_comment(character, if slashes { 2 } else { length });
         } else if is_dash(character) {
             self.dash(character, second);
         } else if character == ';' && self.shapes.is_open() {
@@ -289,7 +287,11 @@ impl<'s> Scanner<'s> {
             };
             let edit = Edit::replace(self.span(1), instead);
             let diagnostic = self.unknown(character, 1).suggest(advice, [edit]);
-            self.report(diagnostic);
+            // The line can be read without the one at its end.
+            match instead {
+                "" => self.lexed.findings.push(diagnostic),
+                _ => self.report(diagnostic),
+            }
             self.at += 1;
         } else if is_invisible(character) {
             let message = format!("invisible character {}", number(character));
@@ -347,7 +349,9 @@ impl<'s> Scanner<'s> {
         if character == '{' && self.foreign_braces() {
             return;
         }
-        if character == '{' || self.braces == 0 {
+        // The parser says how a loop or a choice is written.
+        let of_statement = character == '{' && self.is_behind_statement();
+        if !of_statement && (character == '{' || self.braces == 0) {
             let lost = if character == '}' { self.lost_brace() } else { None };
             let (help, edits) = match lost {
                 Some((help, edit)) => (help, vec![edit]),
@@ -361,6 +365,12 @@ impl<'s> Scanner<'s> {
             _ => self.braces = self.braces.saturating_sub(1),
         }
         self.token(if character == '{' { Kind::Open } else { Kind::Close }, 1);
+    }
+
+    /// Whether the last token is a word that begins a loop or a condition elsewhere.
+    fn is_behind_statement(&self) -> bool {
+        let last = self.lexed.tokens.last().map(|last| self.sources.slice(last.span(self.file)));
+        last.is_some_and(|last| LOOPS.contains(&last) || CONDITIONS.contains(&last))
     }
 
     /// What to write in place of a brace that has no meaning.

@@ -126,3 +126,12 @@ pub struct Lexed {
     /// The lines, in order, of which something could not be read. What the parser finds there is a consequence.
     pub unreadable_lines: Vec<u32>,
 }
+
+/// Words that begin a condition in other languages.
+pub const CONDITIONS: [&str; 6] = ["if", "when", "match", "switch", "case", "unless"];
+
+/// Words that begin a loop in other languages.
+pub const LOOPS: [&str; 6] = ["loop", "repeat", "while", "for", "forever", "many"];
+
+/// Words that declare a type with its fields in braces in other languages.
+pub const TYPES: [&str; 7] = ["struct", "interface", "class", "record", "message", "object", "enum"];

@@ -1,6 +1,6 @@
 //! Where the parser stands, and what it does when it cannot go on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{codes, words};
 use crate::ast::{Comment, Name, Payload};
@@ -52,6 +52,10 @@ struct DeclaredNames<'s> {
     carried: HashSet<String>,
     /// Every word of the file.
     written: HashSet<&'s str>,
+    /// The names of messages, by their methods.
+    messages: HashMap<String, &'s str>,
+    /// What session types seem to take for the replies of requests.
+    replies: HashMap<&'s str, &'s str>,
 }
 
 impl<'s> Parser<'s> {
@@ -174,6 +178,42 @@ impl<'s> Parser<'s> {
         names.shapes.contains(name) || names.carried.contains(name)
     }
 
+    /// The name of the message that has a method, as far as the file declares one.
+    pub(super) fn message_of(&mut self, method: &str) -> Option<&'s str> {
+        self.names().messages.get(method).copied()
+    }
+
+    /// The name of the request whose declaration is around this place.
+    pub(super) fn name_of_request(&self) -> &'s str {
+        let before = self.tokens.get(..self.at).unwrap_or_default();
+        let word = before.iter().rposition(|token| self.source(*token) == "request");
+        let name = word.and_then(|word| before.get(word + 1));
+        name.filter(|name| name.kind == Kind::Word).map_or("Request", |name| self.source(*name))
+    }
+
+    /// What session types of this file take for the reply to a request: `Bill` in `!Order . ?Bill`.
+    pub(super) fn reply_of(&mut self, request: &str) -> Option<&'s str> {
+        self.names().replies.get(request).copied()
+    }
+
+    /// The replies that session types seem to give requests.
+    fn replies_in_types(&self) -> HashMap<&'s str, &'s str> {
+        let is_sign = |token: &Token| matches!(token.kind, Kind::Exclamation | Kind::Question);
+        let pairs = self.tokens.windows(6).filter_map(|tokens| {
+            let [sent, request, dot, rest @ ..] = tokens else { return None };
+            let rest = if rest.first()?.kind == Kind::Open { rest.get(1..)? } else { rest };
+            let [received, reply, ..] = rest else { return None };
+            let are_steps = is_sign(sent) && dot.kind == Kind::Dot && is_sign(received);
+            let is_reply = received.kind != sent.kind && reply.kind == Kind::Word;
+            let reply = self.source(*reply);
+            (are_steps && is_reply && !words::is_reserved(reply)).then(|| (self.source(*request), reply))
+        });
+        // Of several, the first.
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.reverse();
+        pairs.into_iter().collect()
+    }
+
     /// The names of the shapes that are written as payloads.
     fn carried(&self) -> HashSet<String> {
         let mut found = HashSet::new();
@@ -213,7 +253,8 @@ impl<'s> Parser<'s> {
 
     fn names(&mut self) -> &DeclaredNames<'s> {
         let names = self.names.take().unwrap_or_else(|| {
-            let mut names = DeclaredNames { carried: self.carried(), ..DeclaredNames::default() };
+            let (carried, replies) = (self.carried(), self.replies_in_types());
+            let mut names = DeclaredNames { carried, replies, ..DeclaredNames::default() };
             for pair in self.tokens.windows(2) {
                 let [first, second] = pair else { continue };
                 if first.kind == Kind::Word {
@@ -221,6 +262,10 @@ impl<'s> Parser<'s> {
                 }
                 if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::OpenBracket) {
                     names.defined.insert(self.source(*first));
+                }
+                if first.kind == Kind::Word && second.kind == Kind::Text {
+                    let method = lexer::value(self.source(*second));
+                    names.messages.entry(method).or_insert_with(|| self.source(*first));
                 }
                 if self.source(*first) == "type" && second.kind == Kind::Word {
                     names.shapes.insert(self.source(*second));
@@ -463,7 +508,10 @@ impl<'s> Parser<'s> {
         let starts_line = self.token().starts_line;
         match next {
             // `if mode = "url"` is a condition. Inside parentheses only a new line makes a new definition.
-            Kind::Equals => self.kind_at(2) != Kind::Text && (starts_line || self.parentheses == 0),
+            Kind::Equals => {
+                !matches!(self.kind_at(2), Kind::Text | Kind::Greater)
+                    && (starts_line || self.parentheses == 0)
+            }
             Kind::OpenBracket => {
                 use Kind::{Arrow, Bar, Exclamation, Question};
                 let message = matches!(self.previous_kind(), Some(Exclamation | Question | Bar | Arrow));

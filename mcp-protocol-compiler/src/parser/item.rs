@@ -42,6 +42,9 @@ impl Parser<'_> {
         if word == "version" && self.kind_at(1) == Kind::Equals {
             return self.item_of_word("version");
         }
+        if word == "types" && self.kind_at(1) == Kind::Equals && self.kind_at(3) == Kind::DoubleColon {
+            return self.types_behind_equals();
+        }
         // `group = A | B`, `key = A.b` and `type = { … }` lack their names.
         let unnamed = match word {
             "group" | "key" => {
@@ -55,6 +58,9 @@ impl Parser<'_> {
         }
         if words::ITEMS.contains(&word) || word == "open" {
             return self.item_of_word(word);
+        }
+        if let Some(item) = self.foreign_item() {
+            return item;
         }
         if let Some(meant) = self.misspelt_item() {
             let message = format!("unknown item `{}`", shorten(word));
@@ -80,7 +86,7 @@ impl Parser<'_> {
     }
 
     /// The item that this word begins; the word itself may be misspelt.
-    fn item_of_word(&mut self, word: &str) -> Option<ItemKind> {
+    pub(super) fn item_of_word(&mut self, word: &str) -> Option<ItemKind> {
         if word == "open" {
             let open = self.bump();
             if self.eat_word("key").is_none() {
@@ -121,6 +127,20 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `types = a_crate::a_module`
+    fn types_behind_equals(&mut self) -> Option<ItemKind> {
+        self.bump();
+        let equals = self.bump();
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, equals, "`=` behind `types`");
+        self.findings.push(finding.suggest("delete it", [Edit::delete(equals)]));
+        let help = "write `types a_crate::a_module`";
+        Some(ItemKind::Types(self.rust_path(
+            MALFORMED_DECLARATION,
+            "the module of the payload types",
+            help,
+        )?))
     }
 
     /// `batch`, `without jsonrpc` and `reuses ids`, in any order.
@@ -283,6 +303,9 @@ impl Parser<'_> {
         if self.kind() == Kind::Text {
             return Some(ItemKind::Import(self.take_text()));
         }
+        if let Some(item) = self.import_of_names() {
+            return Some(item);
+        }
         if self.kind() != Kind::Word || self.token().starts_line {
             self.expected(MALFORMED_DECLARATION, "the path of a file", "write `import \"other.session\"`");
             return None;
@@ -356,6 +379,13 @@ impl Parser<'_> {
             return None;
         }
         let role = self.take_word();
+        if self.kind() == Kind::OpenBrace {
+            let message = "capabilities are announced by a message, and not listed";
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            let help = format!("write `capabilities {} = Message.path`", shorten(&role.text));
+            self.report(finding.help(help));
+            return None;
+        }
         if self.kind() == Kind::Word && self.kind_at(1) == Kind::Dot && !self.token().starts_line {
             let (index, span) = (self.index(), self.span());
             let finding = Diagnostic::error(
@@ -472,7 +502,7 @@ impl Parser<'_> {
         Some(ItemKind::Role { side, name, body, compatible })
     }
 
-    fn definition(&mut self) -> Option<ItemKind> {
+    pub(super) fn definition(&mut self) -> Option<ItemKind> {
         // That a name stands here has been seen, and it begins an item, which no other name may.
         if words::is_reserved(self.word()) {
             self.report_reserved("a definition");
@@ -516,7 +546,7 @@ impl Parser<'_> {
     }
 
     /// The session type of a definition or role.
-    fn body(&mut self, name: &Name) -> Choice {
+    pub(super) fn body(&mut self, name: &Name) -> Choice {
         if self.kind() == Kind::EndOfFile || self.at_item() {
             let shown = shorten(&name.text);
             let finding =

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::Literal;
 
-use super::codes::MALFORMED_DECLARATION;
+use super::codes::{MALFORMED_DECLARATION, MISSING_NAME};
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{
@@ -32,11 +32,18 @@ impl Parser<'_> {
             reply_at = None;
             self.replies(&mut replies);
         }
-        let modifiers = self.modifiers(&mut replies, true);
+        let mut modifiers = self.modifiers(&mut replies, true);
+        if replies.is_empty() {
+            self.reply_in_its_own_line(&mut replies);
+            if !replies.is_empty() {
+                modifiers.extend(self.modifiers(&mut replies, true));
+            }
+        }
         if replies.is_empty() {
             // What else stands in the line may be what was meant for one.
             reply_at = reply_at.filter(|_| self.token().starts_line || self.kind() == Kind::EndOfFile);
             let shown = shorten(&name.text);
+            let (reply, is_used) = self.name_of_reply();
             let finding = Diagnostic::error(
                 MALFORMED_DECLARATION,
                 name.span,
@@ -44,11 +51,16 @@ impl Parser<'_> {
             )
             .label("JSON-RPC answers every request")
             .suggest(
-                format!("write `request {} -> {shown}Result`", shorten(written)),
-                reply_at.map(|place| Edit::after(place, format!(" -> {}Result", name.text))),
+                format!("write `request {} -> {}`", shorten(written), shorten(&reply)),
+                reply_at.map(|place| Edit::after(place, format!(" -> {reply}"))),
             )
             .with_note("a message that has no reply is a `notification`");
             self.report(finding);
+            // Session types know it.
+            if is_used {
+                let payload = Payload::Any { optional: true, span: name.span };
+                replies.push(Reply { name: Name { text: reply, span: name.span }, payload, condition: None });
+            }
         }
         Some(ItemKind::Request(Request { name, method, condition, payload, replies, modifiers }))
     }
@@ -145,14 +157,68 @@ impl Parser<'_> {
             self.bump();
             return true;
         }
+        let next = self.token_at(1);
+        if self.kind() == Kind::Colon
+            && !self.token().starts_line
+            && next.kind == Kind::Word
+            && !next.starts_line
+        {
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`:` where `->` is meant");
+            self.report(finding.suggest("write `->`", [Edit::replace(self.span(), " ->")]));
+            self.bump();
+            return true;
+        }
         self.eat(Kind::Arrow).is_some()
+    }
+
+    /// `response Reply (Result)` below its request.
+    fn reply_in_its_own_line(&mut self, replies: &mut Vec<Reply>) {
+        let next = self.token_at(1);
+        let names = matches!(self.word(), "response" | "reply" | "result" | "returns" | "respond" | "answer");
+        if names && next.kind == Kind::Word && !next.starts_line && self.kind_at(2) != Kind::Equals {
+            let message = format!("{} where `->` is meant", self.found());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            let finding = finding.label("a reply stands behind its request");
+            self.report(finding.suggest("write `->`", [Edit::replace(self.span(), "->")]));
+            self.bump();
+            self.replies(replies);
+        }
+    }
+
+    /// What the reply to the request around this place is called: as session types call it, or after the request.
+    fn name_of_reply(&mut self) -> (String, bool) {
+        let request = self.name_of_request();
+        match self.reply_of(request) {
+            Some(reply) => (reply.to_owned(), true),
+            None => (format!("{request}Result"), false),
+        }
+    }
+
+    /// A payload where the name of a reply is expected: reports it, and takes nothing.
+    fn reply_without_name(&mut self) -> Option<Name> {
+        let span = self.span();
+        let (reply, _) = self.name_of_reply();
+        let finding = Diagnostic::error(MISSING_NAME, span, "the reply has no name");
+        let help = format!("write `-> {} (…)`", shorten(&reply));
+        let close = self.behind_brackets().filter(|_| self.kind() == Kind::OpenBrace);
+        let edits = match close.map(|ahead| self.token_at(ahead - 1).span(self.file)) {
+            Some(close) => vec![Edit::before(span, format!("{reply} (")), Edit::after(close, ")")],
+            None => vec![Edit::before(span, format!("{reply} "))],
+        };
+        // That a record lacks its parentheses is part of it.
+        self.report(finding.suggest(help, edits));
+        Some(Name { text: reply, span })
     }
 
     /// Adds the replies behind `->`.
     pub(super) fn replies(&mut self, replies: &mut Vec<Reply>) {
         self.eat(Kind::Bar);
         loop {
-            let Some(name) = self.name("the reply", "write `-> Reply (Result)`") else { return };
+            let name = match self.kind() {
+                Kind::Open | Kind::OpenBrace if replies.is_empty() => self.reply_without_name(),
+                _ => self.name("the reply", "write `-> Reply (Result)`"),
+            };
+            let Some(name) = name else { return };
             let mut condition = self.condition();
             let payload = self.payload(&name.text, "Result");
             condition = condition.or_else(|| self.condition());

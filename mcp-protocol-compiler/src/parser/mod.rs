@@ -11,7 +11,9 @@ use crate::source::{FileId, SourceMap};
 
 mod codes;
 mod cursor;
+mod foreign_items;
 mod group;
+mod habits;
 mod item;
 mod message;
 mod modifiers;

@@ -14,15 +14,24 @@ impl Parser<'_> {
     pub(super) fn modifiers(&mut self, replies: &mut Vec<Reply>, request: bool) -> Vec<Modifier> {
         let mut modifiers = Vec::new();
         // What stands behind something unknown may well be in its right place.
-        let mut unknown = false;
+        let mut unknown = None;
         let first = self.span();
         loop {
+            // What stands right behind it belongs to it.
+            let belongs = unknown == self.index().checked_sub(1) && !self.token().starts_line;
             match self.kind() {
+                Kind::Number if belongs => {
+                    self.bump();
+                }
+                Kind::Word if belongs && !words::is_reserved(self.word()) => {
+                    unknown = Some(self.index());
+                    self.bump();
+                }
                 Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
                 Kind::Arrow if request && replies.is_empty() => {
                     let (index, arrow) = (self.index(), self.bump());
                     self.replies(replies);
-                    if !unknown {
+                    if unknown.is_none() {
                         self.late_replies(index, first.to(arrow), arrow.to(self.previous()));
                     }
                 }
@@ -86,7 +95,7 @@ impl Parser<'_> {
                     Some(meant) => modifiers.extend(self.modifier(meant)),
                     None if self.token().starts_line => return modifiers,
                     None => {
-                        unknown = true;
+                        unknown = Some(self.index());
                         self.bump();
                     }
                 },
@@ -127,7 +136,12 @@ impl Parser<'_> {
         }
         let finding =
             Diagnostic::error(UNKNOWN_MODIFIER, self.span(), format!("unknown modifier `{}`", shorten(word)));
+        let is_error = matches!(word, "error" | "errors" | "throws" | "raises" | "fails" | "err");
         self.report(match meant {
+            _ if is_error => finding
+                .label("errors are not declared")
+                .with_note("every request may be refused with an error, which session types call `OrderError` for `Order`")
+                .suggest("delete it", [Edit::delete(self.line_from_here())]),
             Some(meant) => {
                 let edit = Edit::replace(self.span(), meant);
                 finding.suggest(format!("did you mean `{meant}`?"), [edit])
@@ -140,6 +154,16 @@ impl Parser<'_> {
                 .suggest("delete it, or put a payload type in parentheses", [Edit::delete(self.span())]),
         });
         meant
+    }
+
+    /// From this token to the end of its line.
+    fn line_from_here(&self) -> Span {
+        let start = self.span();
+        let ahead = (1..40).take_while(|ahead| {
+            let token = self.token_at(*ahead);
+            !token.starts_line && token.kind != Kind::EndOfFile
+        });
+        ahead.last().map_or(start, |ahead| start.to(self.token_at(ahead).span(self.file)))
     }
 
     /// The modifier that this word begins; the word itself may be misspelt.

@@ -57,6 +57,9 @@ impl Parser<'_> {
                 Some((Operator::External, span))
             }
             Kind::Bar => {
+                if let Some(both) = self.double_bar() {
+                    return Some(both);
+                }
                 let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), "`|` between branches");
                 let index = self.index();
                 let mut span = self.bump();
@@ -133,7 +136,7 @@ impl Parser<'_> {
     }
 
     /// The operator that fits what begins here.
-    fn operator_here(&self) -> (Operator, &'static str) {
+    pub(super) fn operator_here(&self) -> (Operator, &'static str) {
         match self.kind() {
             Kind::Question => (Operator::External, "&"),
             _ => (Operator::Internal, "⊕"),
@@ -191,6 +194,9 @@ impl Parser<'_> {
                 break Tail::Missing(self.previous().after());
             }
             let tail = self.tail();
+            if let Tail::Group(_, span) | Tail::Parallel(_, span) = &tail {
+                self.sign_behind("", *span);
+            }
             if self.kind() != Kind::Dot {
                 break tail;
             }
@@ -217,13 +223,17 @@ impl Parser<'_> {
         let send = self.kind() == Kind::Exclamation;
         let start = self.bump();
         let sign = if send { "!" } else { "?" };
+        if self.at_method() {
+            return self.method_for_name(sign, send, start);
+        }
         let word = self.word();
         if word.is_empty() || word == "_" || self.at_item() || matches!(word, "End" | "rec" | "dual") {
             let help = format!("write `{sign}Message . …`");
             self.expected(MISSING_NAME, "the name of a message", &help);
             return None;
         }
-        if words::is_reserved(word) && word != "reply" {
+        // What `error` was meant for is said where messages are looked up.
+        if words::is_reserved(word) && !matches!(word, "reply" | "error") {
             self.report_reserved("a message");
         }
         let message = self.take_word();
@@ -272,11 +282,12 @@ impl Parser<'_> {
 
     /// What stands behind an action: whether the sequence goes on.
     fn continuation(&mut self, action: &Action) -> bool {
+        let shown = format!("{}{}", if action.send { '!' } else { '?' }, shorten(&action.message.text));
+        self.sign_behind(&shown, action.span);
         let dot = self.eat(Kind::Dot).is_some();
         if dot && !self.at_end_of_term() {
             return true;
         }
-        let shown = format!("{}{}", if action.send { '!' } else { '?' }, shorten(&action.message.text));
         if dot {
             let finding = Diagnostic::error(
                 MISSING_CONTINUATION,
@@ -308,23 +319,14 @@ impl Parser<'_> {
             }
             return false;
         }
-        let adjacent = self.kind() == Kind::Open && self.span().start == action.span.end;
-        if adjacent && self.kind_at(1) == Kind::Word && self.kind_at(2) == Kind::Close {
-            let open = self.span();
-            let all = open.to(self.token_at(2).span(self.file));
-            let finding = Diagnostic::error(MISSING_DOT, all, format!("parentheses behind `{shown}`"));
-            self.report(
-                finding
-                    .label("the payload is said where the message is declared")
-                    .suggest(format!("write `{shown} . …`, the name alone"), [Edit::delete(all)]),
-            );
-            for _ in 0..3 {
-                self.bump();
-            }
+        if self.arguments_behind(action, &shown) {
             return match self.eat(Kind::Dot) {
                 Some(_) => !self.at_end_of_term(),
                 None => false,
             };
+        }
+        if self.other_dot(&shown) {
+            return !self.at_end_of_term();
         }
         if self.starts_sequence() {
             let finding =
@@ -335,13 +337,6 @@ impl Parser<'_> {
                     );
             self.report(finding);
             return true;
-        }
-        if matches!(self.kind(), Kind::Arrow | Kind::Colon | Kind::DoubleColon) {
-            let message = format!("{} behind `{shown}`", self.found());
-            let finding = Diagnostic::error(MISSING_DOT, self.span(), message);
-            self.report(finding.suggest("write `.`", [Edit::replace(self.span(), " . ")]));
-            self.bump();
-            return !self.at_end_of_term();
         }
         let message = format!("unexpected {} behind `{shown}`", self.found());
         let help = match self.kind() {

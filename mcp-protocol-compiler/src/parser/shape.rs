@@ -3,7 +3,9 @@
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{ItemKind, Member, Name, Shape, ShapeField, ShapeKind, TuplePosition, boolean, is_built_in};
+use crate::ast::{
+    ItemKind, Member, Name, Shape, ShapeField, ShapeKind, TuplePosition, boolean, built_in_meant, is_built_in,
+};
 use crate::declarations::pascal;
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
@@ -26,6 +28,7 @@ impl Parser<'_> {
             self.report(finding.suggest("did you mean `types`?", [Edit::replace(word, "types")]));
             return None;
         }
+        let word = self.previous();
         let name = self.name("the shape", "write `type Name = …`")?;
         let is_value = boolean(&name.text).is_some();
         if is_built_in(&name.text) || name.text == "map" || is_value {
@@ -43,6 +46,9 @@ impl Parser<'_> {
         } else {
             self.equals(&format!("write `type {} = …`", shorten(&name.text)))?;
         }
+        if self.begins_type_at(0) {
+            return Some(self.session_type_of_type(word, name));
+        }
         let body = self.shape();
         Some(ItemKind::Shape { name, body })
     }
@@ -58,7 +64,11 @@ impl Parser<'_> {
             return self.missing_shape();
         }
         self.depth += 1;
-        let mut parts = vec![self.shape_part()];
+        let mut first = self.shape_part();
+        if self.kind() == Kind::Ampersand {
+            first = self.joined_shapes(first);
+        }
+        let mut parts = vec![first];
         while self.eat(Kind::Bar).is_some() {
             parts.push(self.shape_part());
         }
@@ -77,7 +87,7 @@ impl Parser<'_> {
         Shape { kind: ShapeKind::Missing, span: self.previous().after() }
     }
 
-    fn shape_part(&mut self) -> Shape {
+    pub(super) fn shape_part(&mut self) -> Shape {
         let start = self.span();
         let kind = match self.kind() {
             Kind::Text => ShapeKind::Literal(self.take_text().text.into()),
@@ -103,6 +113,9 @@ impl Parser<'_> {
                 self.bump();
                 if self.kind() == Kind::Less {
                     return self.arguments(start, "map");
+                }
+                if self.is_key_of_map() {
+                    return self.key_of_map(start);
                 }
                 ShapeKind::Map(Box::new(self.shape_part()))
             }
@@ -208,18 +221,85 @@ impl Parser<'_> {
             self.bump();
         }
         let all = start.to(self.previous());
-        let inner = self.sources.slice(Span { start: less.end, ..all }).trim_end_matches('>').trim();
-        let is_map = matches!(name, "map" | "Map" | "Record" | "Dict" | "HashMap" | "BTreeMap" | "dict");
-        let written = match is_map {
-            true => format!("map {}", inner.rsplit(',').next().unwrap_or(inner).trim()),
-            false => format!("[{inner}]"),
+        let written = in_this_language(self.sources.slice(all));
+        let (what, otherwise) = match written.as_str() {
+            _ if is_option(name) => {
+                (" for what may be `null`", "; what may be left out has `?` behind its name")
+            }
+            _ if written.starts_with("map ") => (" for a map", ""),
+            _ if written.starts_with('[') => (" for a list", ""),
+            _ => ("", ""),
         };
-        let what = if is_map { "a map" } else { "a list" };
         let finding =
             Diagnostic::error(MALFORMED_SHAPE, less, format!("`{}` takes no arguments", shorten(name)));
-        let help = format!("write `{}` for {what}", shorten(&written));
+        let help = format!("write `{}`{what}{otherwise}", shorten(&written));
         self.findings.push(finding.suggest(help, [Edit::replace(all, written)]));
-        Shape { kind: ShapeKind::Missing, span: all }
+        Shape::missing(all)
+    }
+
+    /// Whether `[string]` and another shape stand here, behind `map` and with no space between them.
+    fn is_key_of_map(&self) -> bool {
+        let (open, close, value) = (self.token(), self.token_at(2), self.token_at(3));
+        open.kind == Kind::OpenBracket
+            && open.start == self.previous().end
+            && self.kind_at(1) == Kind::Word
+            && close.kind == Kind::CloseBracket
+            && close.end == value.start
+            && matches!(value.kind, Kind::Word | Kind::OpenBrace | Kind::OpenBracket)
+    }
+
+    /// `map[string]number`, behind its first word.
+    fn key_of_map(&mut self, start: Span) -> Shape {
+        let key = self.bump().to(self.token_at(1).span(self.file));
+        self.bump();
+        self.bump();
+        let value = self.shape_part();
+        let all = start.to(self.previous());
+        let written = shorten(self.sources.slice(value.span));
+        let finding = Diagnostic::error(MALFORMED_SHAPE, key, "`map` does not say what its keys are");
+        self.findings.push(
+            finding
+                .label("keys are always texts")
+                .suggest(format!("write `map {written}`"), [Edit::replace(key, " ")]),
+        );
+        Shape { kind: ShapeKind::Map(Box::new(value)), span: all }
+    }
+
+    /// `[key: string]: number`, which stands for any keys elsewhere.
+    fn index_signature(&mut self, open: Span, is_first: bool) {
+        let (index, start) = (self.index(), self.span());
+        for _ in 0..6 {
+            self.bump();
+        }
+        let key = start.to(self.previous());
+        let value = self.shape();
+        let written = self.sources.slice(value.span);
+        let finding = Diagnostic::error(MALFORMED_SHAPE, key, "the keys of a record are names");
+        let is_only = is_first
+            && (self.kind() == Kind::CloseBrace
+                || self.kind() == Kind::Comma && self.kind_at(1) == Kind::CloseBrace);
+        let finding = if is_only {
+            self.eat(Kind::Comma);
+            let all = open.to(self.span());
+            let help = format!("write `map {}` for any keys", shorten(written));
+            finding.suggest(help, [Edit::replace(all, format!("map {written}"))])
+        } else {
+            let all = start.to(self.previous());
+            finding.suggest(
+                "write `..rest` to keep the members that the record does not know",
+                [Edit::replace(all, "..rest")],
+            )
+        };
+        self.report_at(index, finding);
+    }
+
+    /// Whether `[key: string]:` stands here.
+    fn at_index_signature(&self) -> bool {
+        use Kind::{CloseBracket, Colon, OpenBracket, Word};
+        [OpenBracket, Word, Colon, Word, CloseBracket, Colon]
+            .into_iter()
+            .enumerate()
+            .all(|(ahead, kind)| self.kind_at(ahead) == kind)
     }
 
     /// What stands between the braces of a record, and the closing one.
@@ -251,6 +331,9 @@ impl Parser<'_> {
                 }
                 Kind::Word | Kind::Text => members.push(Member::Field(self.field("key"))),
                 Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
+                Kind::OpenBracket if self.at_index_signature() => {
+                    self.index_signature(open, members.is_empty());
+                }
                 _ => {
                     self.expected(
                         MALFORMED_SHAPE,
@@ -538,6 +621,36 @@ impl Parser<'_> {
         let name = self.take_word();
         let span = start.to(name.span);
         Some(if is_rest { Member::Rest(span) } else { Member::Spread { name, span } })
+    }
+}
+
+/// Whether a type of this name says elsewhere that something may be missing.
+fn is_option(name: &str) -> bool {
+    matches!(name, "Option" | "Optional" | "Maybe" | "Nullable")
+}
+
+/// What is written here for `Vec<String>`, `Record<string, number>`, `Option<u32>`.
+fn in_this_language(text: &str) -> String {
+    let text = text.trim();
+    let Some((name, arguments)) = text.split_once('<') else {
+        return built_in_meant(text).unwrap_or(text).to_owned();
+    };
+    let arguments = arguments.trim_end().strip_suffix('>').unwrap_or(arguments);
+    let mut depth = 0usize;
+    let is_comma = |sign: char| {
+        match sign {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        sign == ',' && depth == 0
+    };
+    let last = in_this_language(arguments.rsplit(is_comma).next().unwrap_or(arguments));
+    match name.trim() {
+        "map" | "Map" | "Record" | "Dict" | "HashMap" | "BTreeMap" | "dict" => format!("map {last}"),
+        "Box" | "Arc" | "Rc" | "Promise" | "Readonly" | "Partial" => last,
+        name if is_option(name) => format!("{last} | null"),
+        _ => format!("[{last}]"),
     }
 }
 

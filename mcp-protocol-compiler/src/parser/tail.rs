@@ -29,7 +29,7 @@ impl Parser<'_> {
                 "rec" => self.recursion(),
                 "dual" => self.dual(),
                 word => {
-                    if let Some(tail) = self.misspelt_tail(word) {
+                    if let Some(tail) = self.misspelt_tail(word).or_else(|| self.foreign_words()) {
                         return tail;
                     }
                     if words::is_reserved(word) {
@@ -38,7 +38,7 @@ impl Parser<'_> {
                     Tail::Name(self.take_word())
                 }
             },
-            _ => self.no_tail(),
+            _ => self.brackets_for_parentheses().unwrap_or_else(|| self.no_tail()),
         }
     }
 

@@ -162,9 +162,26 @@ impl Scanner<'_> {
         whole.chars().any(continues_word).then_some((start.len(), whole))
     }
 
+    /// Whether a session type may begin here, and not a key of a path.
+    fn begins_session_type(&self) -> bool {
+        let spaced = self.text.get(..self.at).is_some_and(|before| before.ends_with(char::is_whitespace));
+        let signs =
+            [Kind::Equals, Kind::Dot, Kind::Internal, Kind::Ampersand, Kind::Comma, Kind::Open, Kind::Star];
+        let last = self.lexed.tokens.last();
+        last.is_some_and(|last| signs.contains(&last.kind) && (spaced || last.kind != Kind::Dot))
+    }
+
     /// A word with a foreign character in it: a method or a key without its quotes, or what is not a name.
     pub(super) fn unquoted(&mut self, foreign: Diagnostic, before: usize, whole: &str) {
         let span = self.span_of(self.at - before, whole.len());
+        // The parser knows which message has this method.
+        if let [.., sign, name] = self.lexed.tokens.as_slice()
+            && matches!(sign.kind, Kind::Exclamation | Kind::Question)
+            && (name.kind, name.start) == (Kind::Word, span.start)
+            && whole.contains('/')
+        {
+            return self.token(Kind::Unknown, whole.len() - before);
+        }
         let mut tokens = self.lexed.tokens.iter().rev().skip_while(|token| token.start >= span.start);
         let (last, previous) = (tokens.next(), tokens.next());
         let declares =
@@ -184,6 +201,10 @@ impl Scanner<'_> {
             let edit = help.split('`').nth(1).map(|written| Edit::replace(span, written));
             let edit = edit.filter(|_| shown == whole && help.starts_with("write `"));
             Diagnostic::error(UNKNOWN_CHARACTER, span, message).suggest(help, edit)
+        } else if whole.starts_with('~') && self.begins_session_type() {
+            let name = whole.trim_start_matches('~');
+            let edit = Edit::replace(span, format!("dual {name}"));
+            foreign.suggest(format!("write `dual {}` for the other side of it", shorten(name)), [edit])
         } else {
             let name: String =
                 whole.chars().map(|next| if continues_word(next) { next } else { '_' }).collect();

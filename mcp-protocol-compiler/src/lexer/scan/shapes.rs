@@ -1,6 +1,6 @@
 //! Which braces are those of a record: they stand in a `type` item or in the payload of a message, and nowhere else.
 
-use crate::lexer::token::{Kind, Token};
+use crate::lexer::token::{Kind, TYPES, Token};
 use crate::suggest::nearest;
 
 /// The braces of records that are open.
@@ -37,6 +37,7 @@ impl ShapeBraces {
         let opens = self.open > 0
             || (is_payload || declares) && !is_type
             || self.is_in_shape(tokens, word)
+            || is_foreign(tokens, word)
             || is_defined && begins_field(behind);
         self.open += usize::from(opens);
         opens
@@ -92,6 +93,7 @@ impl ShapeBraces {
                 | Kind::Word
                 | Kind::Colon
                 | Kind::Comma
+                | Kind::Ampersand
         );
         if !may_go_on {
             return false;
@@ -143,11 +145,25 @@ impl ShapeBraces {
                     }
                 }
                 Kind::Bar | Kind::OpenBracket | Kind::CloseBracket | Kind::Open | Kind::Close => {}
-                Kind::Colon | Kind::Comma | Kind::Question => {}
+                Kind::Ampersand | Kind::Colon | Kind::Comma | Kind::Question => {}
                 _ => return false,
             }
         }
         false
+    }
+}
+
+/// Whether braces begin behind these tokens that other languages have there: `struct Name {`, `import {`,
+/// `capabilities server {`. The parser says what is written here.
+fn is_foreign<'s>(tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
+    let at_start = |token: &Token, words: &[&str]| {
+        token.starts_line && token.kind == Kind::Word && words.contains(&word(*token))
+    };
+    match tokens {
+        [.., first, name] if name.kind == Kind::Word && !name.starts_line && at_start(first, &TYPES) => true,
+        [.., first, role] if role.kind == Kind::Word && at_start(first, &["capabilities"]) => true,
+        [.., first] => at_start(first, &["import"]),
+        [] => false,
     }
 }
 

@@ -48,7 +48,7 @@ impl Program {
     }
 
     /// The program with the edits of a suggestion in it.
-    fn with(&self, suggestion: &Suggestion, compilation: &Compilation) -> Program {
+    pub(crate) fn with(&self, suggestion: &Suggestion, compilation: &Compilation) -> Program {
         let mut files = self.files.clone();
         for number in 0.. {
             let path = compilation.sources.path(FileId(number));
@@ -173,13 +173,20 @@ fn cases() -> Vec<Program> {
         fs::read_dir(folder().join("it/helps/cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
-        let text = fs::read_to_string(&path).unwrap();
-        for case in text.split("-- case: ").skip(1) {
-            let (name, text) = case.split_once('\n').unwrap();
-            all.push(Program::new(name, text));
-        }
+        all.extend(cases_in(&path));
     }
     all
+}
+
+fn cases_in(path: &Path) -> Vec<Program> {
+    let text = fs::read_to_string(path).unwrap();
+    let cases = text.split("-- case: ").skip(1).map(|case| case.split_once('\n').unwrap());
+    cases.map(|(name, text)| Program::new(name, text)).collect()
+}
+
+/// The programs of one file of `cases`.
+pub(crate) fn cases_of(file: &str) -> Vec<Program> {
+    cases_in(&folder().join("it/helps/cases").join(file).with_extension("session"))
 }
 
 /// The wrong examples of the pages.

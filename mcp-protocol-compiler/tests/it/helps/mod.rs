@@ -15,5 +15,6 @@
 mod corpus;
 mod enumerated;
 mod followed;
+mod one_cause;
 mod random;
 mod unedited;

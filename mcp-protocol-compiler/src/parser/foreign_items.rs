@@ -1,0 +1,200 @@
+//! Items as other languages would write them: each is reported once, with what is written here.
+
+use super::codes::{EXPECTED_ITEM, MALFORMED_DECLARATION, MALFORMED_SHAPE, MISSPELT_ITEM};
+use super::cursor::Parser;
+use super::words;
+use crate::ast::{ItemKind, Name, Shape};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::lexer::{Kind, TYPES};
+use crate::source::Span;
+
+/// Words that bring in another file elsewhere.
+const USES: [&str; 4] = ["use", "include", "require", "from"];
+
+impl Parser<'_> {
+    /// An item that begins with a word of another language; `None` if none stands here.
+    pub(super) fn foreign_item(&mut self) -> Option<Option<ItemKind>> {
+        let (word, next) = (self.word(), self.token_at(1));
+        if self.kind() == Kind::Text && self.token().starts_line {
+            return Some(self.text_for_comment());
+        }
+        if word.is_empty() || words::is_reserved(word) || next.starts_line {
+            return None;
+        }
+        if TYPES.contains(&word) && next.kind == Kind::Word && self.kind_at(2) == Kind::OpenBrace {
+            return Some(self.type_of_another_language());
+        }
+        let of_role = matches!(self.misspelt_item(), Some("client" | "server"));
+        let defines = next.kind == Kind::Word && self.kind_at(2) == Kind::Equals && self.begins_type_at(3);
+        if defines && !of_role {
+            return Some(self.word_before_definition());
+        }
+        if USES.contains(&word) && matches!(next.kind, Kind::Word | Kind::Text | Kind::DoubleColon) {
+            return Some(self.use_of_file());
+        }
+        None
+    }
+
+    /// Whether what stands so many tokens ahead begins a session type, and nothing else that `=` is followed by.
+    pub(super) fn begins_type_at(&self, ahead: usize) -> bool {
+        match self.kind_at(ahead) {
+            Kind::Exclamation | Kind::Question | Kind::Mu => true,
+            Kind::Star => matches!(self.kind_at(ahead + 1), Kind::Word | Kind::Open),
+            Kind::Word => matches!(self.word_at(ahead), "rec" | "dual" | "End"),
+            Kind::Open => self.begins_type_at(ahead + 1),
+            _ => false,
+        }
+    }
+
+    /// `let Guest = …`
+    fn word_before_definition(&mut self) -> Option<ItemKind> {
+        let (index, word) = (self.index(), self.span());
+        let (written, name) = (self.found(), shorten(self.word_at(1)));
+        self.bump();
+        let edit = Edit::delete(Span { end: self.span().start, ..word });
+        let finding = Diagnostic::error(MISSPELT_ITEM, word, format!("{written} stands before a definition"));
+        self.report_at(
+            index,
+            finding.suggest(format!("write `{name} = …`, without a word before it"), [edit]),
+        );
+        self.definition()
+    }
+
+    /// `type Guest = !…`, behind the `=`; `word` is the first one.
+    pub(super) fn session_type_of_type(&mut self, word: Span, name: Name) -> ItemKind {
+        let finding = Diagnostic::error(MISSPELT_ITEM, word, "`type` stands before a session type")
+            .label("declares what JSON a payload is")
+            .suggest(
+                format!("write `{} = …`", shorten(&name.text)),
+                [Edit::delete(Span { end: name.span.start, ..word })],
+            );
+        self.report(finding);
+        let body = self.body(&name);
+        ItemKind::Definition { role: None, only: None, levels: Vec::new(), body, name }
+    }
+
+    /// `struct Dish { … }`, `enum Course { Starter, Main }`
+    fn type_of_another_language(&mut self) -> Option<ItemKind> {
+        let (index, word) = (self.index(), self.span());
+        let written = self.found();
+        let is_enum = self.word() == "enum";
+        self.bump();
+        let name = self.take_word();
+        let shown = shorten(&name.text);
+        let finding = Diagnostic::error(MISSPELT_ITEM, word, format!("unknown item {written}"));
+        if is_enum {
+            let texts = self.texts_of_enum()?;
+            let all = word.to(self.previous());
+            let item = format!("type {} = {texts}", name.text);
+            let help = format!("write `{}`", shorten(&item));
+            self.report_at(index, finding.suggest(help, [Edit::replace(all, item)]));
+            let body = Shape::missing(all);
+            return Some(ItemKind::Shape { name, body });
+        }
+        let edits = [Edit::replace(word, "type"), Edit::after(name.span, " =")];
+        self.report_at(index, finding.suggest(format!("write `type {shown} = {{ … }}`"), edits));
+        let body = self.shape();
+        Some(ItemKind::Shape { name, body })
+    }
+
+    /// `{ Starter, Main }` as the texts that are meant.
+    fn texts_of_enum(&mut self) -> Option<String> {
+        self.bump();
+        let mut texts = Vec::new();
+        while !matches!(self.kind(), Kind::CloseBrace | Kind::EndOfFile) && !self.begins_line_of_item() {
+            if self.kind() == Kind::Word {
+                texts.push(format!("\"{}\"", self.word()));
+            }
+            self.bump();
+        }
+        self.eat(Kind::CloseBrace);
+        (!texts.is_empty()).then(|| texts.join(" | "))
+    }
+
+    /// `use crate::shop`, `include "other.session"`
+    fn use_of_file(&mut self) -> Option<ItemKind> {
+        let span = self.span();
+        let word = shorten(self.word());
+        let finding = Diagnostic::error(MISSPELT_ITEM, span, format!("unknown item `{word}`"));
+        let of_rust = self.kind_at(2) == Kind::DoubleColon || self.kind_at(1) == Kind::DoubleColon;
+        let meant = if of_rust { "types" } else { "import" };
+        let help = match of_rust {
+            true => "write `types a_crate::a_module` for the module of the payload types",
+            false => "write `import \"other.session\"`",
+        };
+        self.report(finding.suggest(help, [Edit::replace(span, meant)]));
+        self.item_of_word(meant)
+    }
+
+    /// `import { Dish } from "other.session"`, behind its first word.
+    pub(super) fn import_of_names(&mut self) -> Option<ItemKind> {
+        let index = self.index();
+        let ahead = (0..200).find(|ahead| {
+            matches!(self.kind_at(*ahead), Kind::Text | Kind::EndOfFile)
+                || *ahead > 0 && self.token_at(*ahead).starts_line
+        })?;
+        if self.kind_at(ahead) != Kind::Text || self.token_at(ahead).starts_line {
+            return None;
+        }
+        let start = self.span();
+        for _ in 0..ahead {
+            self.bump();
+        }
+        let edit = Edit::delete(Span { end: self.span().start, ..start });
+        let path = self.take_text();
+        let before = Span { end: path.span.start, ..start };
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, before, "`import` takes a whole file")
+            .label("all its messages, shapes and definitions are imported")
+            .suggest(format!("write `import \"{}\"`", shorten(&path.text)), [edit]);
+        self.report_at(index, finding);
+        Some(ItemKind::Import(path))
+    }
+
+    /// A text where an item is expected, as some languages document.
+    fn text_for_comment(&mut self) -> Option<ItemKind> {
+        let (index, start) = (self.index(), self.span());
+        while self.kind() == Kind::Text && (self.index() == index || !self.token().starts_line) {
+            self.bump();
+        }
+        let all = start.to(self.previous());
+        let finding = Diagnostic::error(EXPECTED_ITEM, all, "a text stands where an item is expected");
+        let help = "a comment is written `-- …`, and documentation of the item below it `--- …`";
+        self.report_at(index, finding.suggest(help, [Edit::before(all, "--- ")]));
+        None
+    }
+
+    /// `A & { … }`, behind its first part: what other languages write for a record with the fields of both.
+    pub(super) fn joined_shapes(&mut self, first: Shape) -> Shape {
+        let start = first.span;
+        let mut parts = vec![first];
+        let (index, sign) = (self.index(), self.span());
+        while self.eat(Kind::Ampersand).is_some() {
+            parts.push(self.shape_part());
+        }
+        let all = start.to(self.previous());
+        let inner: Vec<String> = parts.iter().filter_map(|part| self.fields_of(part)).collect();
+        let finding = Diagnostic::error(MALFORMED_SHAPE, sign, "`&` between shapes")
+            .label("a record lists its fields, and `...Name` stands for those of another");
+        let known = inner.len() == parts.len();
+        let written = format!("{{ {} }}", inner.join(", "));
+        let help = match known && !written.contains('\n') {
+            true => format!("write `{}`", shorten(&written)),
+            false => "write `{ ...One, ...Other }`".to_owned(),
+        };
+        let edit = known.then(|| Edit::replace(all, written));
+        self.report_at(index, finding.suggest(help, edit));
+        Shape::missing(all)
+    }
+
+    /// What a part of a joined shape is within the braces of one record.
+    fn fields_of(&self, part: &Shape) -> Option<String> {
+        let written = self.sources.slice(part.span);
+        match part.named() {
+            Some(name) => Some(format!("...{name}")),
+            None => {
+                let inner = written.strip_prefix('{')?.strip_suffix('}')?.trim().trim_end_matches(',');
+                (!inner.is_empty()).then(|| inner.to_owned())
+            }
+        }
+    }
+}

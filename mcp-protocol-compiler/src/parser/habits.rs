@@ -1,0 +1,237 @@
+//! Session types as other languages would write them: each is reported once, with what is written here.
+
+use super::codes::{MALFORMED_CHOICE, MISSING_DOT, MISSING_NAME, MISSING_TYPE};
+use super::cursor::Parser;
+use super::session::not_a_word;
+use crate::ast::{Action, Operator, Tail};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::lexer::{CONDITIONS, Kind, LOOPS};
+use crate::source::Span;
+
+impl Parser<'_> {
+    /// Takes what stands in place of the `.` behind an action: `->`, `=>`, `:`, `then`. Returns whether something did.
+    pub(super) fn other_dot(&mut self, shown: &str) -> bool {
+        let first = self.span();
+        let length = match self.kind() {
+            Kind::Arrow | Kind::Colon | Kind::DoubleColon => 1,
+            Kind::Equals if self.kind_at(1) == Kind::Greater => 2,
+            Kind::Word if self.before_step("then") || self.before_step("and") => 1,
+            _ => return false,
+        };
+        let index = self.index();
+        for _ in 0..length {
+            self.bump();
+        }
+        let span = first.to(self.previous());
+        let message = format!("`{}` behind `{shown}`", shorten(self.sources.slice(span)));
+        let finding = Diagnostic::error(MISSING_DOT, span, message);
+        self.report_at(index, finding.suggest("write `.`", [Edit::replace(span, " . ")]));
+        true
+    }
+
+    /// Whether this word stands here, between two steps of a line.
+    fn before_step(&self, word: &str) -> bool {
+        let next = self.token_at(1);
+        self.word() == word
+            && !self.token().starts_line
+            && !next.starts_line
+            && (matches!(next.kind, Kind::Exclamation | Kind::Question | Kind::Open | Kind::Star)
+                || next.kind == Kind::Word && self.kind_at(2) != Kind::Equals)
+    }
+
+    /// Takes a sign right behind an action or a parenthesis that repeats or leaves out what stands before it elsewhere.
+    pub(super) fn sign_behind(&mut self, shown: &str, before: Span) {
+        let sign = self.token();
+        let adjacent = sign.start == before.end;
+        let is_sign = match sign.kind {
+            Kind::Question => !matches!(self.kind_at(1), Kind::Word),
+            Kind::Star => !matches!(self.kind_at(1), Kind::Word | Kind::Open),
+            _ => false,
+        };
+        if !adjacent || !is_sign {
+            return;
+        }
+        let span = self.span();
+        let finding = if sign.kind == Kind::Question {
+            Diagnostic::error(MALFORMED_CHOICE, span, format!("`?` behind `{shown}`"))
+                .label("a step is not left out")
+                .suggest("delete it; what may happen or not is a choice, `A ⊕ B`", [Edit::delete(span)])
+        } else if self.sources.slice(before).starts_with('(') {
+            Diagnostic::error(MALFORMED_CHOICE, span, "`*` behind a parenthesis").suggest(
+                "write it in front, `*( … )`, for any number at once",
+                [Edit::before(before, "*"), Edit::delete(span)],
+            )
+        } else {
+            Diagnostic::error(MALFORMED_CHOICE, span, format!("`*` behind `{shown}`"))
+                .label("a step is taken once")
+                .suggest(
+                    "delete it; a loop is written `rec again . ( … )`, with `again` where it starts again",
+                    [Edit::delete(span)],
+                )
+        };
+        self.report(finding);
+        self.bump();
+    }
+
+    /// `( … )` right behind an action, which is not a call: takes the parenthesis.
+    pub(super) fn arguments_behind(&mut self, action: &Action, shown: &str) -> bool {
+        let adjacent = self.kind() == Kind::Open && self.span().start == action.span.end;
+        let is_payload = match self.kind_at(1) {
+            Kind::Word => {
+                matches!(
+                    self.kind_at(2),
+                    Kind::Close | Kind::Colon | Kind::Comma | Kind::DoubleColon | Kind::Less
+                ) && !matches!(self.word_at(1), "End")
+            }
+            Kind::Text | Kind::Number | Kind::OpenBrace | Kind::Close => true,
+            _ => false,
+        };
+        if !adjacent || !is_payload {
+            return false;
+        }
+        let Some(behind) = self.behind_brackets() else { return false };
+        let (index, open) = (self.index(), self.span());
+        for _ in 0..behind {
+            self.bump();
+        }
+        let all = open.to(self.previous());
+        let finding = Diagnostic::error(MISSING_DOT, all, format!("parentheses behind `{shown}`"));
+        let finding = finding
+            .label("the payload is said where the message is declared")
+            .suggest(format!("write `{shown} . …`, the name alone"), [Edit::delete(all)]);
+        self.report_at(index, finding);
+        true
+    }
+
+    /// `[ … ]` where a session type is expected.
+    pub(super) fn brackets_for_parentheses(&mut self) -> Option<Tail> {
+        if self.kind() != Kind::OpenBracket {
+            return None;
+        }
+        let (index, open) = (self.index(), self.span());
+        let mut depth = 0usize;
+        loop {
+            match self.kind() {
+                Kind::OpenBracket => depth += 1,
+                Kind::CloseBracket => depth = depth.saturating_sub(1),
+                Kind::EndOfFile => break,
+                _ if self.at_item() => break,
+                _ => {}
+            }
+            self.bump();
+            if depth == 0 {
+                break;
+            }
+        }
+        let all = open.to(self.previous());
+        let close = self.previous();
+        let closed = depth == 0 && self.sources.slice(close) == "]";
+        let edits = closed.then(|| [Edit::replace(open, "("), Edit::replace(close, ")")]);
+        let finding = Diagnostic::error(MISSING_TYPE, open, "`[` where a session type is expected");
+        let help = "write parentheses, `( … )`";
+        self.report_at(index, finding.suggest(help, edits.into_iter().flatten()));
+        Some(Tail::Missing(all))
+    }
+
+    /// `if …`, `loop { … }`: takes all of it, as far as that is known.
+    pub(super) fn foreign_words(&mut self) -> Option<Tail> {
+        let (word, next) = (self.word(), self.token_at(1));
+        if next.starts_line || self.at_item() {
+            return None;
+        }
+        let start = self.span();
+        let decides = CONDITIONS.contains(&word)
+            && !matches!(
+                next.kind,
+                Kind::Internal | Kind::Ampersand | Kind::Close | Kind::Comma | Kind::EndOfFile
+            );
+        if decides && !self.is_defined(word) {
+            let finding = not_a_condition(word, start);
+            self.report(finding);
+            self.skip_in_choice(false);
+            return Some(Tail::Missing(start.to(self.previous())));
+        }
+        let loops = LOOPS.contains(&word) && next.kind == Kind::Open;
+        if loops && !self.is_defined(word) && !self.is_bound(word) {
+            let finding = not_a_word(word, start)
+                .help("a loop is written `rec again . ( … )`, with `again` where it starts again");
+            let index = self.index();
+            self.bump();
+            let behind = self.behind_brackets().unwrap_or_default();
+            for _ in 0..behind {
+                self.bump();
+            }
+            self.report_at(index, finding);
+            let all = start.to(self.previous());
+            self.skip_in_choice(true);
+            return Some(Tail::Missing(all));
+        }
+        None
+    }
+
+    /// Whether a method stands behind `!` or `?`, in quotes or with a sign in it that no name has.
+    pub(super) fn at_method(&self) -> bool {
+        let next = self.token_at(1);
+        self.kind() == Kind::Text
+            || self.kind() == Kind::Word && next.kind == Kind::Unknown && next.start == self.token().end
+    }
+
+    /// A method behind `!` or `?`, in quotes or without: the name of its message, which is read in its place.
+    pub(super) fn method_for_name(&mut self, sign: &str, send: bool, start: Span) -> Option<Action> {
+        let index = self.index();
+        let (method, all) = if self.kind() == Kind::Text {
+            (self.take_text().text, self.previous())
+        } else {
+            let first = self.bump();
+            let all = first.to(self.bump());
+            (self.sources.slice(all).to_owned(), all)
+        };
+        let shown = shorten(&method);
+        let finding = Diagnostic::error(MISSING_NAME, all, format!("`{shown}` is a method"));
+        let finding = finding.label("a session type has the names of messages");
+        match self.message_of(&method).map(str::to_owned) {
+            Some(name) => {
+                let help = format!("write `{sign}{}`", shorten(&name));
+                self.report_at(index, finding.suggest(help, [Edit::replace(all, name.as_str())]));
+                let message = crate::ast::Name { text: name, span: all };
+                Some(Action { send, message, levels: Vec::new(), span: start.to(all) })
+            }
+            None => {
+                self.report_at(index, finding.help(format!(
+                    "declare a message, `notification Name \"{shown}\"` or `request Name \"{shown}\" -> Reply`, and write \
+                     `{sign}Name`"
+                )));
+                None
+            }
+        }
+    }
+
+    /// `||`, which is not an operator: takes it, and reports it.
+    pub(super) fn double_bar(&mut self) -> Option<(Operator, Span)> {
+        let (first, second) = (self.token(), self.token_at(1));
+        if (first.kind, second.kind) != (Kind::Bar, Kind::Bar) || first.end != second.start {
+            return None;
+        }
+        let index = self.index();
+        let both = self.bump().to(self.bump());
+        let (operator, sign) = self.operator_here();
+        let finding = Diagnostic::error(MALFORMED_CHOICE, both, "`||` is not an operator");
+        let finding = finding
+            .suggest(
+                "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses",
+                [Edit::replace(both, sign)],
+            )
+            .help("write `(S, T)` for channels side by side");
+        self.report_at(index, finding);
+        Some((operator, both))
+    }
+}
+
+fn not_a_condition(word: &str, span: Span) -> Diagnostic {
+    let finding =
+        Diagnostic::error(MISSING_TYPE, span, format!("`{}` does not begin a choice", shorten(word)));
+    finding.help(
+        "write the branches alone, `!A . S ⊕ !B . T` where this role chooses, `?A . S & ?B . T` where the peer chooses: the \
+         first message of a branch selects it",
+    )
+}
