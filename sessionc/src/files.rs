@@ -61,7 +61,7 @@ pub(crate) enum Failure {
     /// No log is named.
     NoLog,
     /// A log has no message.
-    NoMessages(PathBuf),
+    NoMessages(PathBuf, Option<&'static str>),
     /// A log stands where the protocol is expected.
     LogForProtocol(PathBuf),
     /// Neither a command nor an address is given.
@@ -202,7 +202,12 @@ impl fmt::Display for Failure {
             Failure::NoLog => {
                 formatter.write_str("no log is named: write its path after that of the protocol")
             }
-            Failure::NoMessages(path) => write!(
+            Failure::NoMessages(path, Some(why)) => write!(
+                formatter,
+                "`{}` has no message: {why}; `sessionc guard --record FILE` writes a log of any session",
+                shown(path).display()
+            ),
+            Failure::NoMessages(path, None) => write!(
                 formatter,
                 "`{}` has no message: a log has messages as JSON, alone or behind text on a line, or is an HTTP archive; \
                  `sessionc guard --record FILE` writes one of any session",

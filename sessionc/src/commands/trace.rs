@@ -52,7 +52,7 @@ fn judge(
     report.begin(path);
     let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;
     if summary.messages() == 0 {
-        return Err(Failure::NoMessages(path.to_path_buf()));
+        return Err(Failure::NoMessages(path.to_path_buf(), summary.silent));
     }
     report.summary(&summary)?;
     Ok(summary)
