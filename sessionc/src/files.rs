@@ -143,7 +143,12 @@ impl fmt::Display for Failure {
                 instead(formatter, path, error, |_| Vec::new())
             }
             Failure::Write(path, error) => {
-                write!(formatter, "cannot write `{}`: {error}", shown(path).display())
+                write!(formatter, "cannot write `{}`: {error}", shown(path).display())?;
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                match parent.filter(|parent| error.kind() == io::ErrorKind::NotFound && !parent.is_dir()) {
+                    Some(parent) => write!(formatter, "; the folder `{}` does not exist", parent.display()),
+                    None => Ok(()),
+                }
             }
             Failure::NoRole(path, role, imported) => {
                 write!(formatter, "`{}` does not declare a {role}", shown(path).display())?;

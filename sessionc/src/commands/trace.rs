@@ -1,13 +1,17 @@
 //! `sessionc trace`: what breaks the protocol in recorded traffic.
 
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::arguments::Trace;
 use crate::end::End;
-use crate::files::{Failure, is_stdin, open};
+use crate::files::{Failure, is_stdin, open, shown};
 use crate::protocol::choose;
+use crate::terminal_line::TerminalLine;
 use crate::trace::log;
+use crate::trace::progress::ReadProgress;
 use crate::trace::report::TraceReport;
 use crate::trace::summary::Summary;
 use crate::trace::until_interrupt::UntilInterrupt;
@@ -22,10 +26,13 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
     if logs.is_empty() {
         return Err(Failure::NoLog);
     }
-    let mut report = TraceReport::new(arguments.format);
+    let line = Rc::new(TerminalLine::on_stderr());
+    let mut report = TraceReport::new(arguments.format, Rc::clone(&line));
     let (mut all, mut failure) = (Summary::default(), None);
     for path in logs {
-        match judge(path, &chosen, arguments.from.as_deref(), &mut report) {
+        let judged = judge(path, &chosen, arguments.from.as_deref(), &line, &mut report);
+        line.clear();
+        match judged {
             Ok(summary) => all.add(summary),
             // The other logs are judged all the same; the first that cannot be read decides how this ends.
             Err(unreadable) => failure = failure.or(Some(unreadable)),
@@ -42,6 +49,7 @@ fn judge(
     path: &Path,
     chosen: &crate::protocol::Chosen,
     from: Option<&str>,
+    line: &Rc<TerminalLine>,
     report: &mut TraceReport,
 ) -> Result<Summary, Failure> {
     let unreadable = |error| Failure::ReadOther(path.to_path_buf(), error);
@@ -49,6 +57,8 @@ fn judge(
         true => Box::new(UntilInterrupt::open(path).map_err(unreadable)?),
         false => open(path).map_err(unreadable)?,
     };
+    let length = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len());
+    let log = ReadProgress::new(log, shown(path).display().to_string(), length, Rc::clone(line));
     report.begin(path);
     let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;
     if summary.messages() == 0 {
