@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
     if logs.is_empty() {
         return Err(Failure::NoLog);
     }
+    if let Some(protocol) = logs.iter().find(|path| is_protocol(path)) {
+        return Err(Failure::ProtocolForLog(protocol.clone()));
+    }
     let line = Rc::new(TerminalLine::on_stderr());
     let mut report = TraceReport::new(arguments.format, Rc::clone(&line));
     let (mut all, mut failure) = (Summary::default(), None);
@@ -68,6 +71,11 @@ fn judge(
     Ok(summary)
 }
 
+/// Whether this is a protocol by its name.
+fn is_protocol(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "session")
+}
+
 /// Whether this is a log by its name, and no protocol.
 fn is_log(path: &Path) -> bool {
     let named = ["jsonl", "ndjson", "json", "har", "log"];
@@ -78,9 +86,8 @@ fn is_log(path: &Path) -> bool {
 
 /// The file of the protocol, if there is one, and the logs.
 fn split(arguments: &Trace) -> (Option<&Path>, &[PathBuf]) {
-    let is_file = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "session");
     match arguments.paths.split_first() {
-        Some((first, rest)) if arguments.protocol.is_none() || is_file(first) => (Some(first), rest),
+        Some((first, rest)) if arguments.protocol.is_none() || is_protocol(first) => (Some(first), rest),
         _ => (None, &arguments.paths),
     }
 }
