@@ -51,7 +51,19 @@ pub(crate) struct JudgedSession {
     recent: RecentMessages,
     /// What a side has not announced, while the reply that may announce it has not come. If it never comes, that is the cause.
     before_opening: Vec<Finding>,
+    /// The client has gone on without the reply that opens the session, and it has not come so far.
+    assumed_reply: Option<AssumedReply>,
     summary: Summary,
+}
+
+/// A reply that opens the session, as if it had come: it is not in the log, or the client has not waited for it.
+#[derive(Clone, Debug)]
+struct AssumedReply {
+    request: RequestId,
+    /// What is found if it never comes.
+    never_came: Finding,
+    /// What is found if it comes late.
+    too_early: Finding,
 }
 
 /// Where a message stands in a log, and what its record is.
@@ -101,6 +113,7 @@ impl JudgedSession {
             observed: Vec::new(),
             recent: RecentMessages::default(),
             before_opening: Vec::new(),
+            assumed_reply: None,
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
@@ -144,8 +157,9 @@ impl JudgedSession {
             return Taken::Begins;
         }
         if era == Era::Handshake && self.jumps == 0 && self.goes_on_without_reply(&observed) {
-            self.assume_reply(place, found);
+            self.assume_reply(place, &observed);
         }
+        self.find_assumed_reply(era, &observed, found);
         if era == Era::Handshake && self.jumps > 0 && self.is_out_of_order(&observed) {
             self.find_again(place, sender, message, &mut observed);
         }
@@ -237,23 +251,41 @@ impl JudgedSession {
             && !self.eras.has_opened()
     }
 
-    /// The client has the reply to the request which opens the session, and the log does not. That is the finding; the session
-    /// goes on as if the reply had come, whatever it announces.
-    fn assume_reply(&mut self, place: Place, found: &mut Vec<Finding>) {
+    /// The client has the reply to the request which opens the session, and the log does not, or the client does not wait for it.
+    /// That is the finding, once it is known which; the session goes on as if the reply had come, whatever it announces.
+    fn assume_reply(&mut self, place: Place, observed: &[Observed]) {
         let Some(request) = self.eras.opening() else { return };
+        let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
         let asked = self.requests.place(Side::Client, &request.id).unwrap_or(place);
         let handshake = self.eras.handshake();
         let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
         let method = method.unwrap_or_default();
-        let finding = wording::unanswered_step(asked, handshake.state(), (&method, &request.id), place);
+        let protocol = handshake.protocol();
+        let never_came = wording::unanswered_step(asked, handshake.state(), (&method, &request.id), place);
+        let too_early = Finding::of_violation(place, violation, protocol, &self.revisions);
+        if !protocol.announcements.is_empty() {
+            self.summary.not_observed(format!(
+                "what the reply to `{method}` in line {} announces: judged with any capability from line {} on",
+                asked.line, place.line
+            ));
+        }
+        self.assumed_reply = Some(AssumedReply { request: request.id, never_came, too_early });
         self.before_opening.clear();
-        self.emit(Some(finding), found);
         self.eras.missed_messages();
         self.jumps = JUMPS;
-        self.summary.not_observed(format!(
-            "what the reply to `{method}` in line {} announces: judged with any capability from line {} on",
-            asked.line, place.line
-        ));
+    }
+
+    /// The reply without which the client has gone on has come after all: the client has not waited for it.
+    fn find_assumed_reply(&mut self, era: Era, observed: &[Observed], found: &mut Vec<Finding>) {
+        let Some(assumed) = self.assumed_reply.as_ref().filter(|_| era == Era::Handshake) else { return };
+        let is_reply = |one: &Observed| {
+            let is_answer = matches!(one.kind, ObservedKind::Result | ObservedKind::Error);
+            one.sender == Side::Server && is_answer && one.id.as_ref() == Some(&assumed.request)
+        };
+        if observed.iter().any(is_reply) {
+            let too_early = self.assumed_reply.take().map(|assumed| assumed.too_early);
+            self.report(too_early, found);
+        }
     }
 
     /// Goes on in a state that permits a message, if there is one.
@@ -545,6 +577,9 @@ impl JudgedSession {
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         self.emit_before_opening(found);
+        let never_came = self.assumed_reply.take().map(|assumed| assumed.never_came);
+        let [_, is_server_heard] = self.heard;
+        self.emit(never_came.filter(|_| is_server_heard), found);
         if let Some(missing) = self.causes.missing()
             && !self.unclear.explain_missing(missing.owed.side, missing.before)
         {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::command::{Message, is, line_of, messages, trace, written};
+use super::command::{Message, is, line_of, messages, trace, trace_of, written};
 
 const LOGS: [&str; 3] = ["whole-2025-11-25", "2026-07-28/rounds-ts240", "2026-07-28/rounds-py230"];
 
@@ -185,7 +185,9 @@ fn a_reply_to_initialize_that_is_not_there_is_one_finding() {
         let before = trace(written(&log)).places();
         log.remove(welcome - 1);
         let found = trace(written(&log));
-        assert_eq!(found.places()[0], (asked as u64, "unanswered".to_owned()), "{name}: {found:#?}");
+        // That it never comes is known at the end.
+        let unanswered = (asked as u64, "unanswered".to_owned());
+        assert_eq!(found.places().last(), Some(&unanswered), "{name}: {found:#?}");
         assert!(found.places().len() <= before.len() + 1, "{name}: {before:#?} {found:#?}");
         let says = format!("what the reply to `initialize` in line {asked} announces");
         assert!(found.unobserved().iter().any(|what| what.starts_with(&says)), "{name}: {found:#?}");
@@ -244,4 +246,35 @@ fn what_comes_too_late_to_be_a_step_does_not_explain_that_it_is_missing() {
         assert_eq!(codes.contains(&"missing".to_owned()), !is_explained, "{place}: {found:#?}");
         assert!(codes.contains(&"method".to_owned()), "{place}: {found:#?}");
     }
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_the_first_reply_is_to_blame_and_the_server_is_not() {
+    let log = messages("real-ts240-se");
+    let (hello, welcome, ready) = (log[0].clone(), log[1].clone(), log[2].clone());
+    assert!(ready.1["method"] == "notifications/initialized" && welcome.1["result"].is_object());
+    let mut late = vec![hello.clone(), ready.clone(), welcome];
+    late.extend_from_slice(&log[3..]);
+    let found = trace(written(&late));
+    assert_eq!(found.places(), [(2, "order".to_owned())], "{found:?}");
+    assert_eq!(found.findings[0]["blame"], "client");
+    // It never comes.
+    late.remove(2);
+    let found = trace(written(&late));
+    assert_eq!(found.places(), [(1, "unanswered".to_owned())], "{found:?}");
+    // A log of one side alone says nothing of what the other does.
+    late.retain(|(is_client, _)| *is_client);
+    let found = trace(written(&late));
+    assert_eq!(found.places(), [], "{found:?}");
+    assert!(found.unobserved().contains(&"any message of the server"), "{found:?}");
+}
+
+#[test]
+fn a_protocol_without_capabilities_has_nothing_that_is_not_announced() {
+    let open = r#"{"jsonrpc":"2.0","id":1,"method":"counter/open","params":{"name":"apples"}}"#;
+    let stop = r#"{"jsonrpc":"2.0","method":"counter/stop"}"#;
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"count":0}}"#;
+    let file = "examples/counter/counter.session";
+    let found = trace_of(&[file], format!("{open}\n{stop}\n{opened}\n"));
+    assert_eq!((found.places(), found.unobserved()), (vec![(2, "order".to_owned())], vec![]), "{found:?}");
 }
