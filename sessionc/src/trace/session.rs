@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
-use mcp_runtime::protocol::{Kind, RequestId, Side};
+use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
@@ -53,6 +53,8 @@ pub(crate) struct JudgedSession {
     before_opening: Vec<Finding>,
     /// The client has gone on without the reply that opens the session, and it has not come so far.
     assumed_reply: Option<AssumedReply>,
+    /// A message that the state did not permit, until the session has moved.
+    came_early: Option<(Side, MessageIndex)>,
     summary: Summary,
 }
 
@@ -114,6 +116,7 @@ impl JudgedSession {
             recent: RecentMessages::default(),
             before_opening: Vec::new(),
             assumed_reply: None,
+            came_early: None,
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
@@ -226,7 +229,7 @@ impl JudgedSession {
     /// is missing, and a state that does not permit what follows.
     pub(crate) fn missed(&mut self, line: u64) {
         self.eras.missed_messages();
-        self.causes.wait(None);
+        self.causes.missed();
         (self.missed, self.jumps) = (Some(line), JUMPS);
     }
 
@@ -332,13 +335,7 @@ impl JudgedSession {
         let [one] = observed.as_slice() else { return };
         let Some(violation) = one.violation() else { return };
         let Some((side, step)) = self.causes.to_assume(violation) else { return };
-        let Some(table) = self.eras.handshake().protocol().message(step) else { return };
-        if table.kind != Kind::Notification {
-            return;
-        }
-        let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
-        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
-        if let [Observed { step: Some(_), .. }] = observed.as_slice() {
+        if self.take_step(side, step) {
             let protocol = self.eras.handshake().protocol();
             let finding =
                 self.causes.assume(Finding::of_violation(place, violation, protocol, &self.revisions));
@@ -451,6 +448,9 @@ impl JudgedSession {
                     }
                     let protocol = self.eras.observer(era).protocol();
                     self.unclear.note(place, violation, protocol);
+                    if is_of_state && era == Era::Handshake {
+                        self.came_early = observed.message.map(|message| (observed.sender, message));
+                    }
                     let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
                     let explained = self.left_out.explain(finding, violation);
                     let finding = explained.and_then(|it| self.causes.distinct(it, Some(violation)));
@@ -535,6 +535,7 @@ impl JudgedSession {
             self.emit_before_opening(found);
             let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
             self.emit(early, found);
+            self.take_early_step();
             return;
         }
         let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
@@ -543,6 +544,26 @@ impl JudgedSession {
         let Some(message) = observed.message.filter(|_| is_taken) else { return };
         let handshake = self.eras.handshake();
         self.causes.note_instead(observed.sender, message, place, |owed| handshake.needing(owed));
+    }
+
+    /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been taken now.
+    fn take_early_step(&mut self) {
+        let Some(early) = self.came_early.take() else { return };
+        let Some((side, step)) = self.causes.awaited().map(|owed| (owed.side, owed.message)) else { return };
+        if (side, step) == early && self.take_step(side, step) {
+            self.causes.wait(self.eras.handshake().owes().into_iter().next());
+        }
+    }
+
+    /// Takes a step of a side that has not sent it now, if it is a notification. Returns whether it was taken.
+    fn take_step(&mut self, side: Side, step: MessageIndex) -> bool {
+        let Some(table) = self.eras.handshake().protocol().message(step) else { return false };
+        if table.kind != Kind::Notification {
+            return false;
+        }
+        let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
+        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
+        matches!(observed.as_slice(), [Observed { step: Some(_), .. }])
     }
 
     fn report(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
@@ -580,9 +601,10 @@ impl JudgedSession {
         let never_came = self.assumed_reply.take().map(|assumed| assumed.never_came);
         let [_, is_server_heard] = self.heard;
         self.emit(never_came.filter(|_| is_server_heard), found);
-        if let Some(missing) = self.causes.missing()
-            && !self.unclear.explain_missing(missing.owed.side, missing.before)
-        {
+        while let Some(missing) = self.causes.missing() {
+            if self.unclear.explain_missing(missing.owed.side, missing.before) {
+                continue;
+            }
             let table = self.eras.handshake().protocol().message(missing.owed.message);
             let finding = wording::missing(&missing, table);
             self.emit(Some(finding), found);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::command::{Message, is, line_of, messages, trace, trace_of, written};
+use crate::program::empty_folder;
 
 const LOGS: [&str; 3] = ["whole-2025-11-25", "2026-07-28/rounds-ts240", "2026-07-28/rounds-py230"];
 
@@ -277,4 +278,49 @@ fn a_protocol_without_capabilities_has_nothing_that_is_not_announced() {
     let file = "examples/counter/counter.session";
     let found = trace_of(&[file], format!("{open}\n{stop}\n{opened}\n"));
     assert_eq!((found.places(), found.unobserved()), (vec![(2, "order".to_owned())], vec![]), "{found:?}");
+}
+
+/// A protocol whose server says that a note is saved before the client may go on.
+const NOTES: &str = "\
+protocol Notes \"1\"
+request Write \"write\" -> Written
+request Read \"read\" -> Text
+notification Saved \"saved\"
+client Editor
+server Store = dual Editor
+Editor = rec again . ( !Write . ?Written . ?Saved . again ⊕ !Read . ?Text . again ⊕ End )
+";
+
+#[test]
+fn a_step_of_the_server_that_comes_early_late_or_never_is_one_finding() {
+    let folder = empty_folder("steps_of_the_server");
+    let file = folder.join("notes.session");
+    std::fs::write(&file, NOTES).unwrap();
+    let request = |id: u64, method: &str| (true, json!({ "jsonrpc": "2.0", "id": id, "method": method }));
+    let reply = |id: u64| (false, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+    let saved = (false, json!({ "jsonrpc": "2.0", "method": "saved" }));
+    let [write, wrote, read, text] = [request(1, "write"), reply(1), request(2, "read"), reply(2)];
+    let again = [request(3, "write"), reply(3), saved.clone(), request(4, "read"), reply(4)];
+    let found = |first: [&Message; 5]| {
+        let log: Vec<Message> = first.into_iter().cloned().chain(again.clone()).collect();
+        let found = trace_of(&[file.to_str().unwrap()], written(&log));
+        let one = |finding: &Value| {
+            let text = |name: &str| finding[name].as_str().unwrap().to_owned();
+            (finding["line"].as_u64().unwrap(), text("code"), text("blame"))
+        };
+        found.findings.iter().map(one).collect::<Vec<_>>()
+    };
+    let one = |line, code: &str, blame: &str| vec![(line, code.to_owned(), blame.to_owned())];
+    assert_eq!(found([&write, &wrote, &saved, &read, &text]), []);
+    assert_eq!(found([&write, &saved, &wrote, &read, &text]), one(2, "order", "server"));
+    assert_eq!(found([&write, &wrote, &read, &saved, &text]), one(3, "order", "client"));
+    assert_eq!(found([&write, &wrote, &read, &text, &saved]), one(3, "order", "client"));
+    let ping = request(9, "read");
+    let answered = reply(9);
+    assert_eq!(found([&write, &wrote, &read, &text, &ping])[0], one(3, "missing", "server")[0]);
+    assert_eq!(
+        found([&ping, &answered, &write, &wrote, &read]).len(),
+        2,
+        "the last request has no reply, too"
+    );
 }
