@@ -7,6 +7,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::render_all;
 use mcp_protocol_compiler::dual::Undefined;
@@ -16,6 +18,7 @@ use mcp_protocol_compiler::symbols::{SymbolKind, symbols};
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 use mcp_protocol_machine::TableError;
 
+use crate::arguments::Shipped;
 use crate::color::style;
 
 /// How many names an error lists.
@@ -44,6 +47,10 @@ pub(crate) enum Failure {
     Tables(TableError),
     /// The file declares no such role.
     NoRole(PathBuf, &'static str, Option<String>),
+    /// The same, of the role that is to be drawn.
+    NoRoleToDraw(Box<Failure>),
+    /// The guard cannot record on the stream of the client.
+    RecordOnStdout,
     /// A payload type is not a Rust type.
     Code(PathBuf, String),
     /// The role has no dual.
@@ -61,7 +68,11 @@ pub(crate) enum Failure {
     /// No log is named.
     NoLog,
     /// A log has no message.
-    NoMessages(PathBuf),
+    /// A file that a command would write is a protocol.
+    WouldReplace(PathBuf),
+    /// A protocol stands where a log is wanted.
+    ProtocolForLog(PathBuf),
+    NoMessages(PathBuf, Option<&'static str>),
     /// A log stands where the protocol is expected.
     LogForProtocol(PathBuf),
     /// Neither a command nor an address is given.
@@ -143,16 +154,21 @@ impl fmt::Display for Failure {
                 instead(formatter, path, error, |_| Vec::new())
             }
             Failure::Write(path, error) => {
-                write!(formatter, "cannot write `{}`: {error}", shown(path).display())
+                write!(formatter, "cannot write `{}`: {error}", shown(path).display())?;
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                match parent.filter(|parent| error.kind() == io::ErrorKind::NotFound && !parent.is_dir()) {
+                    Some(parent) => write!(formatter, "; the folder `{}` does not exist", parent.display()),
+                    None => Ok(()),
+                }
             }
             Failure::NoRole(path, role, imported) => {
                 write!(formatter, "`{}` does not declare a {role}", shown(path).display())?;
                 match imported {
                     Some(declared) => write!(formatter, ", and a role is not imported: add `{declared}`"),
                     None => write!(formatter, ": add `{role} Name`"),
-                }?;
-                formatter.write_str(", or choose another `--role`")
+                }
             }
+            Failure::NoRoleToDraw(no_role) => write!(formatter, "{no_role}, or choose another `--role`"),
             Failure::Code(path, error) => {
                 write!(formatter, "cannot generate code from `{}`: {error}", shown(path).display())
             }
@@ -202,7 +218,24 @@ impl fmt::Display for Failure {
             Failure::NoLog => {
                 formatter.write_str("no log is named: write its path after that of the protocol")
             }
-            Failure::NoMessages(path) => write!(
+            Failure::RecordOnStdout => formatter
+                .write_str("`-` is standard output, which belongs to the client: name a file after `--record`"),
+            Failure::WouldReplace(path) => write!(
+                formatter,
+                "`{}` is a protocol, and what it says would be lost: name another file to write",
+                path.display()
+            ),
+            Failure::ProtocolForLog(path) => write!(
+                formatter,
+                "`{}` is a protocol and stands where a log is wanted: name one protocol, in front of the logs",
+                path.display()
+            ),
+            Failure::NoMessages(path, Some(why)) => write!(
+                formatter,
+                "`{}` has no message: {why}; `sessionc guard --record FILE` writes a log of any session",
+                shown(path).display()
+            ),
+            Failure::NoMessages(path, None) => write!(
                 formatter,
                 "`{}` has no message: a log has messages as JSON, alone or behind text on a line, or is an HTTP archive; \
                  `sessionc guard --record FILE` writes one of any session",
@@ -313,18 +346,55 @@ fn instead(
         return Ok(());
     }
     let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return Ok(()) };
+    if let Some(shipped) = shipped_as(path) {
+        let name = shipped.get_name();
+        return write!(formatter, "; for the protocol that comes with `sessionc`, write `--protocol {name}`");
+    }
     let parent = path.parent().unwrap_or(Path::new(""));
     let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     if !folder.is_dir() {
         return write!(formatter, "; the folder `{}` does not exist", folder.display());
     }
     let there = names_in(folder);
-    match nearest(&name, there.iter().map(String::as_str)) {
+    match near_file(&name, &there) {
         Some(near) => write!(formatter, "; did you mean `{}`?", parent.join(near).display()),
         None => match known(folder) {
             known if known.is_empty() => Ok(()),
             known => meant(formatter, &name, &known),
         },
+    }
+}
+
+/// The shipped protocol that a path is the name of, as it is written behind `--protocol`.
+fn shipped_as(path: &Path) -> Option<PossibleValue> {
+    Shipped::from_str(path.to_str()?, true).ok()?.to_possible_value()
+}
+
+/// The file whose name is similar. A common ending does not make two names similar.
+fn near_file<'a>(name: &str, there: &'a [String]) -> Option<&'a str> {
+    let stem = |name: &str| name.rsplit_once('.').map(|(stem, _)| stem.to_owned());
+    if let Some(other_ending) = there.iter().find(|there| stem(there).is_some() && stem(there) == stem(name))
+    {
+        return Some(other_ending);
+    }
+    let near = nearest(name, there.iter().map(String::as_str))?;
+    let same_ending =
+        name.rsplit_once('.').zip(near.rsplit_once('.')).filter(|((_, one), (_, other))| one == other);
+    let is_near = same_ending.is_none_or(|((name, _), (near, _))| nearest(name, [near]).is_some());
+    is_near.then_some(near)
+}
+
+/// Refuses to write a file that is a protocol.
+///
+/// # Errors
+/// If it is one by its name, or is the one that is read.
+pub(crate) fn spare_protocols(output: &Path, read: Option<&Path>) -> Result<(), Failure> {
+    let is_named_so = output.extension().is_some_and(|extension| extension == "session");
+    let place = |path: &Path| fs::canonicalize(path).ok();
+    let is_read = read.is_some_and(|read| place(read).is_some() && place(read) == place(output));
+    match is_named_so || is_read {
+        true => Err(Failure::WouldReplace(output.to_owned())),
+        false => Ok(()),
     }
 }
 

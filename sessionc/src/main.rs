@@ -24,25 +24,31 @@ mod protocol;
 mod report;
 mod repository;
 mod sarif;
+mod terminal_line;
 mod trace;
 mod unknown_revision;
 mod unusable;
 mod whole_file;
 
 use std::env;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
 use end::End;
-use print::complain;
+use files::Failure;
+use print::{complain, printed};
 
 fn main() -> ExitCode {
     let command = Arguments::command().color(color::asked_for(env::args_os()));
     let matches = command.try_get_matches();
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
-    let arguments = arguments.unwrap_or_else(|error| unusable::with_advice(error).exit());
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(error) => return ended_early(&unusable::with_advice(error)),
+    };
     color::choose(arguments.color);
     let result = match arguments.command {
         Command::Check(arguments) => commands::check::run(&arguments),
@@ -68,9 +74,22 @@ fn main() -> ExitCode {
         Ok(End::Clean) => ExitCode::SUCCESS,
         Ok(End::Findings) => ExitCode::from(1),
         Ok(End::Exited(code)) => ExitCode::from(code),
-        Err(failure) => {
-            complain(format!("sessionc: {failure}"));
-            ExitCode::from(2)
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+/// Prints what clap has instead of arguments: the help, the version, or why they cannot be used.
+fn ended_early(instead: &clap::Error) -> ExitCode {
+    let printed = printed(instead.print().and_then(|()| io::stdout().flush()));
+    match (instead.use_stderr(), printed) {
+        // Where nothing reads standard error, the exit code is left to say so.
+        (true, _) => ExitCode::from(2),
+        (false, Ok(())) => ExitCode::SUCCESS,
+        (false, Err(failure)) => failed(&failure),
+    }
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    complain(format!("sessionc: {failure}"));
+    ExitCode::from(2)
 }

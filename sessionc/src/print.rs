@@ -12,7 +12,12 @@ use crate::files::Failure;
 /// Prints text as it is.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_ref()).and_then(|()| out.flush()))
+}
+
+/// Whether it was a failure to print something.
+pub(crate) fn printed(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Write(PathBuf::from("<stdout>"), error))
         }

@@ -6,6 +6,9 @@ use clap::{Error, builder::StyledStr};
 /// How the usage of a command shows that it takes the command of a server.
 const TAKES_A_SERVER: &str = "[-- <COMMAND>...]";
 
+/// What clap proposes for each unknown option: to write it as a path. That is hardly ever meant.
+const AS_VALUE: &str = "to pass ";
+
 /// Adds that the command of a server is written after `--`, where a word that could be one is not expected.
 pub(crate) fn with_advice(mut error: Error) -> Error {
     let word = match error.get(ContextKind::InvalidArg) {
@@ -17,6 +20,13 @@ pub(crate) fn with_advice(mut error: Error) -> Error {
         let advice =
             StyledStr::from(format!("to start a server, write its command after `--`: `-- {word} …`"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+    }
+    let is_as_value = matches!(
+        error.get(ContextKind::Suggested),
+        Some(ContextValue::StyledStrs(tips)) if tips.iter().all(|tip| tip.to_string().starts_with(AS_VALUE))
+    );
+    if is_as_value {
+        error.remove(ContextKind::Suggested);
     }
     error
 }

@@ -10,7 +10,7 @@ use similar::TextDiff;
 
 use crate::arguments::Expand;
 use crate::end::End;
-use crate::files::{Failure, compile_file, compile_file_with, shown};
+use crate::files::{Failure, compile_file, compile_file_with, is_stdin, shown, spare_protocols};
 use crate::print::{complain, print};
 use crate::report::{Channel, Report, Stale, first_difference};
 use crate::whole_file;
@@ -54,7 +54,11 @@ fn expand(arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
     match &arguments.output {
         None => print(code)?,
         Some(output) if arguments.check => return compare(output, &code, arguments, report),
-        Some(output) => whole_file::write(output, code)?,
+        Some(output) if is_stdin(output) => print(code)?,
+        Some(output) => {
+            spare_protocols(output, Some(&arguments.file))?;
+            whole_file::write(output, code)?;
+        }
     }
     Ok(End::Clean)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::arguments::Guard;
 use crate::end::End;
-use crate::files::Failure;
+use crate::files::{Failure, is_stdin, spare_protocols};
 use crate::guard::http::{self, Addresses};
 use crate::guard::judge::{Judge, Policy};
 use crate::guard::record::Recorder;
@@ -22,6 +22,12 @@ pub(crate) fn run(arguments: &Guard) -> Result<End, Failure> {
         _ if arguments.command.is_empty() => return Err(Failure::NothingToGuard),
         _ => None,
     };
+    if let Some(record) = &arguments.record {
+        if is_stdin(record) {
+            return Err(Failure::RecordOnStdout);
+        }
+        spare_protocols(record, arguments.protocol.file.as_deref())?;
+    }
     let recorder = arguments.record.as_deref().map(Recorder::create).transpose()?.map(Arc::new);
     let reporter = Reporter::start(arguments.reports);
     let outputs = Outputs { recorder, reporter: reporter.clone() };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::Init;
 use crate::end::End;
-use crate::files::Failure;
+use crate::files::{Failure, spare_protocols};
 use crate::print::print;
 use crate::repository::{self, Repository};
 use crate::whole_file;
@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
         let what = "replace it with `--force`, or print the workflow with `--dry-run`";
         return Err(Failure::Exists(output.clone(), what));
     }
+    spare_protocols(output, None)?;
     let folder = output.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).map_err(|error| Failure::Write(output.clone(), error))?;
     whole_file::write(output, workflow)?;

@@ -1,13 +1,17 @@
 //! `sessionc trace`: what breaks the protocol in recorded traffic.
 
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::arguments::Trace;
 use crate::end::End;
-use crate::files::{Failure, is_stdin, open};
+use crate::files::{Failure, is_stdin, open, shown};
 use crate::protocol::choose;
+use crate::terminal_line::TerminalLine;
 use crate::trace::log;
+use crate::trace::progress::ReadProgress;
 use crate::trace::report::TraceReport;
 use crate::trace::summary::Summary;
 use crate::trace::until_interrupt::UntilInterrupt;
@@ -22,10 +26,16 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
     if logs.is_empty() {
         return Err(Failure::NoLog);
     }
-    let mut report = TraceReport::new(arguments.format);
+    if let Some(protocol) = logs.iter().find(|path| is_protocol(path)) {
+        return Err(Failure::ProtocolForLog(protocol.clone()));
+    }
+    let line = Rc::new(TerminalLine::on_stderr());
+    let mut report = TraceReport::new(arguments.format, Rc::clone(&line));
     let (mut all, mut failure) = (Summary::default(), None);
     for path in logs {
-        match judge(path, &chosen, arguments.from.as_deref(), &mut report) {
+        let judged = judge(path, &chosen, arguments.from.as_deref(), &line, &mut report);
+        line.clear();
+        match judged {
             Ok(summary) => all.add(summary),
             // The other logs are judged all the same; the first that cannot be read decides how this ends.
             Err(unreadable) => failure = failure.or(Some(unreadable)),
@@ -42,6 +52,7 @@ fn judge(
     path: &Path,
     chosen: &crate::protocol::Chosen,
     from: Option<&str>,
+    line: &Rc<TerminalLine>,
     report: &mut TraceReport,
 ) -> Result<Summary, Failure> {
     let unreadable = |error| Failure::ReadOther(path.to_path_buf(), error);
@@ -49,13 +60,20 @@ fn judge(
         true => Box::new(UntilInterrupt::open(path).map_err(unreadable)?),
         false => open(path).map_err(unreadable)?,
     };
+    let length = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len());
+    let log = ReadProgress::new(log, shown(path).display().to_string(), length, Rc::clone(line));
     report.begin(path);
     let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;
     if summary.messages() == 0 {
-        return Err(Failure::NoMessages(path.to_path_buf()));
+        return Err(Failure::NoMessages(path.to_path_buf(), summary.silent));
     }
     report.summary(&summary)?;
     Ok(summary)
+}
+
+/// Whether this is a protocol by its name.
+fn is_protocol(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "session")
 }
 
 /// Whether this is a log by its name, and no protocol.
@@ -68,9 +86,8 @@ fn is_log(path: &Path) -> bool {
 
 /// The file of the protocol, if there is one, and the logs.
 fn split(arguments: &Trace) -> (Option<&Path>, &[PathBuf]) {
-    let is_file = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "session");
     match arguments.paths.split_first() {
-        Some((first, rest)) if arguments.protocol.is_none() || is_file(first) => (Some(first), rest),
+        Some((first, rest)) if arguments.protocol.is_none() || is_protocol(first) => (Some(first), rest),
         _ => (None, &arguments.paths),
     }
 }

@@ -145,7 +145,7 @@ fn write(format: ReportFormat, line: &ReportLine) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-fn side(side: Side) -> &'static str {
+pub(super) fn side(side: Side) -> &'static str {
     match side {
         Side::Client => "client",
         Side::Server => "server",

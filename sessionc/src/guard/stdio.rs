@@ -14,6 +14,7 @@ use super::child::Server;
 use super::frames::{Cut, FrameCutter};
 use super::judge::{Forward, Judgement};
 use super::outlet::Outlet;
+use super::report::side;
 use super::session::GuardedSession;
 use super::streams;
 use crate::framed::framed;
@@ -193,7 +194,11 @@ impl OneWay<'_> {
             let mut session = guarded.session();
             cutter.feed(buffer.get(..read).unwrap_or_default(), |cut| self.take(&mut session, cut));
             drop(session);
-            if self.write().is_err() || self.is_over {
+            if let Err(error) = self.write() {
+                self.not_written(&error);
+                return Closed::Receiver;
+            }
+            if self.is_over {
                 return Closed::Receiver;
             }
         }
@@ -202,8 +207,19 @@ impl OneWay<'_> {
         cutter.finish(|cut| self.take(&mut session, cut));
         drop(session);
         // The side has closed, whether or not this can be written.
-        let _ = self.write();
+        if let Err(error) = self.write() {
+            self.not_written(&error);
+        }
         Closed::Sender
+    }
+
+    /// Reports why the other side gets nothing more. That it does not read any more is not a failure.
+    fn not_written(&self, error: &io::Error) {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            let receiver = side(self.sender.other());
+            let problem = format!("nothing more passes to the {receiver}: cannot write to it: {error}");
+            self.guarded.session().event(&problem);
+        }
     }
 
     /// Writes what was passed, after it was judged: no answer can come before that.

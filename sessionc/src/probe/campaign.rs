@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::files::Failure;
 use crate::protocol::Chosen;
+use crate::terminal_line::TerminalLine;
 
 use super::connection::Address;
 use super::offence::{Act, Group, Offence, around_requests, on_the_wire, out_of_order, with_wrong_params};
@@ -109,6 +110,19 @@ fn written(step: &Move, method: String) -> String {
 /// # Errors
 /// If no session with the server comes anywhere, or if the state or the offence does not exist.
 pub(crate) async fn run(chosen: &Chosen, address: Address, settings: &Settings) -> Result<Results, Failure> {
+    let line = Arc::new(TerminalLine::on_stderr());
+    line.show("looking for the states of the server");
+    let results = run_with(chosen, address, settings, &line).await;
+    line.clear();
+    results
+}
+
+async fn run_with(
+    chosen: &Chosen,
+    address: Address,
+    settings: &Settings,
+    line: &Arc<TerminalLine>,
+) -> Result<Results, Failure> {
     let protocol = chosen.protocol().clone();
     let payloads = Arc::new(Payloads::new(protocol.clone(), settings.samples.clone()));
     let (wait, timeout) = (settings.wait, settings.timeout);
@@ -120,7 +134,7 @@ pub(crate) async fn run(chosen: &Chosen, address: Address, settings: &Settings) 
     let setup = Arc::new(setup);
     let (known, not_reached) = scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
     let offences = offences(&protocol, &payloads, &known, over_http, settings)?;
-    let progress = Progress::new(offences.len());
+    let progress = Progress::new(offences.len(), Arc::clone(line));
     let work = offences.iter().map(|(place, offence)| {
         let target = known.get(*place).map(|(target, _)| target.clone());
         let (setup, offence, progress) = (Arc::clone(&setup), offence.clone(), progress.clone());
@@ -133,7 +147,6 @@ pub(crate) async fn run(chosen: &Chosen, address: Address, settings: &Settings) 
         }
     });
     let outcomes = side_by_side(settings.jobs, work).await;
-    progress.clear();
     let state = |place: usize| known.get(place).map(|(target, _)| target.name.clone()).unwrap_or_default();
     let trials = offences.into_iter().zip(outcomes).map(|((place, offence), outcome)| Trial {
         state: state(place),

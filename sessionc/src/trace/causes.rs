@@ -1,6 +1,6 @@
 //! One cause, one finding: what follows from a finding, or says the same again, is only counted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use mcp_protocol_machine::{Violation, ViolationKind};
 use mcp_runtime::observer::Owed;
@@ -9,6 +9,8 @@ use mcp_runtime::protocol::{MessageIndex, Side};
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
 
+/// How many steps are remembered that were assumed and have not come.
+const ASSUMED: usize = 64;
 /// How many different findings of a session are distinguished.
 const REMEMBERED: usize = 256;
 
@@ -17,6 +19,9 @@ const REMEMBERED: usize = 256;
 pub(crate) struct Causes {
     reported: HashMap<Same, Again>,
     waiting: Option<Waiting>,
+    /// Steps that were assumed when a message had to wait for them, and after which the session has moved on. A step that comes
+    /// yet is late, and the message was early; one that never comes is missing.
+    assumed: VecDeque<(Owed, Finding)>,
 }
 
 /// What findings have in common that say the same.
@@ -83,9 +88,12 @@ impl Causes {
 
     /// Whether this is the step that was assumed before it came. Returns what was early.
     pub(crate) fn comes_late(&mut self, sender: Side, message: MessageIndex) -> Option<Option<Finding>> {
-        let waiting = self.waiting.as_ref()?;
-        let is_it = waiting.is_assumed && (waiting.owed.side, waiting.owed.message) == (sender, message);
-        is_it.then(|| self.proceed())
+        let is_it = |owed: &Owed| (owed.side, owed.message) == (sender, message);
+        if self.waiting.as_ref().is_some_and(|waiting| waiting.is_assumed && is_it(&waiting.owed)) {
+            return Some(self.proceed());
+        }
+        let place = self.assumed.iter().position(|(owed, _)| is_it(owed))?;
+        self.assumed.remove(place).map(|(_, early)| Some(early))
     }
 
     /// The finding, if it has a cause of its own. `violation` is what the checker says, if it has found it.
@@ -129,7 +137,17 @@ impl Causes {
 
     /// The session has moved, and waits for this step, or for none. Returns what was early, now that a step has come.
     pub(crate) fn wait(&mut self, owed: Option<Owed>) -> Option<Finding> {
-        let early = self.proceed();
+        let before = self.waiting.take();
+        let early = match before {
+            Some(Waiting { is_assumed: true, is_reported: false, owed, early: Some(early), .. }) => {
+                let is_known = self.assumed.iter().any(|(known, _)| known.message == owed.message);
+                if !is_known && self.assumed.len() < ASSUMED {
+                    self.assumed.push_back((owed, early));
+                }
+                None
+            }
+            before => before.and_then(|before| before.early),
+        };
         self.waiting = owed.map(|owed| Waiting {
             owed,
             needing: None,
@@ -139,6 +157,12 @@ impl Causes {
             is_assumed: false,
         });
         early
+    }
+
+    /// A line could not be read: what is missing may stand in it.
+    pub(crate) fn missed(&mut self) {
+        self.assumed.clear();
+        self.wait(None);
     }
 
     /// The session waits for nothing. Returns what was early, now that the step has come.
@@ -175,8 +199,11 @@ impl Causes {
         }
     }
 
-    /// The step that never came, if that was not reported.
+    /// A step that never came, if that was not reported; to be asked for until there is none.
     pub(crate) fn missing(&mut self) -> Option<Missing> {
+        if let Some((owed, early)) = self.assumed.pop_front() {
+            return Some(Missing { owed, place: early.place, before: None });
+        }
         let Waiting { owed, instead, is_reported, early, .. } = self.waiting.take()?;
         let place = instead.or(early.map(|early| early.place))?;
         (!is_reported).then_some(Missing { owed, place, before: instead })

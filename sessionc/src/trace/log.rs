@@ -36,7 +36,7 @@ pub(crate) fn judge(
 ) -> Result<io::Result<Summary>, Failure> {
     let directions = Directions::new(observers(chosen)?);
     let lanes = Lanes::new(chosen, state)?;
-    let mut log = Log { directions, lanes, broken: 0, found: Vec::new(), sink };
+    let mut log = Log { directions, lanes, broken: 0, silent: None, found: Vec::new(), sink };
     if let Err(error) = formats::read(from, &mut log) {
         return Ok(Err(error));
     }
@@ -44,6 +44,7 @@ pub(crate) fn judge(
     let mut summary = log.lanes.finish(&mut found);
     found.iter().for_each(|finding| log.sink.finding(finding));
     summary.broken = log.broken;
+    summary.silent = log.silent;
     if log.broken > 0 {
         summary.not_observed("what stands in the lines that cannot be read");
     }
@@ -54,6 +55,7 @@ struct Log<'a, S> {
     directions: Directions,
     lanes: Lanes,
     broken: u64,
+    silent: Option<&'static str>,
     /// Empty between messages; it keeps its room.
     found: Vec<Finding>,
     sink: &'a mut S,
@@ -100,6 +102,10 @@ impl<S: Sink> LogReader for Log<'_, S> {
             "the message in line {}{entry}, {why}: it is taken as one that did not reach the session",
             place.line
         ));
+    }
+
+    fn silent(&mut self, why: &'static str) {
+        self.silent = Some(why);
     }
 
     fn goes_both_ways(&self, list: &[u8]) -> bool {

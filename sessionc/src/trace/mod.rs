@@ -22,6 +22,7 @@ mod lanes;
 mod lines;
 pub(crate) mod log;
 mod methods;
+pub(crate) mod progress;
 mod recent;
 pub(crate) mod report;
 mod requests;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
-use mcp_runtime::protocol::{Kind, RequestId, Side};
+use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
@@ -51,7 +51,21 @@ pub(crate) struct JudgedSession {
     recent: RecentMessages,
     /// What a side has not announced, while the reply that may announce it has not come. If it never comes, that is the cause.
     before_opening: Vec<Finding>,
+    /// The client has gone on without the reply that opens the session, and it has not come so far.
+    assumed_reply: Option<AssumedReply>,
+    /// A message that the state did not permit, until the session has moved.
+    came_early: Option<(Side, MessageIndex)>,
     summary: Summary,
+}
+
+/// A reply that opens the session, as if it had come: it is not in the log, or the client has not waited for it.
+#[derive(Clone, Debug)]
+struct AssumedReply {
+    request: RequestId,
+    /// What is found if it never comes.
+    never_came: Finding,
+    /// What is found if it comes late.
+    too_early: Finding,
 }
 
 /// Where a message stands in a log, and what its record is.
@@ -101,6 +115,8 @@ impl JudgedSession {
             observed: Vec::new(),
             recent: RecentMessages::default(),
             before_opening: Vec::new(),
+            assumed_reply: None,
+            came_early: None,
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
@@ -144,8 +160,9 @@ impl JudgedSession {
             return Taken::Begins;
         }
         if era == Era::Handshake && self.jumps == 0 && self.goes_on_without_reply(&observed) {
-            self.assume_reply(place, found);
+            self.assume_reply(place, &observed);
         }
+        self.find_assumed_reply(era, &observed, found);
         if era == Era::Handshake && self.jumps > 0 && self.is_out_of_order(&observed) {
             self.find_again(place, sender, message, &mut observed);
         }
@@ -212,7 +229,7 @@ impl JudgedSession {
     /// is missing, and a state that does not permit what follows.
     pub(crate) fn missed(&mut self, line: u64) {
         self.eras.missed_messages();
-        self.causes.wait(None);
+        self.causes.missed();
         (self.missed, self.jumps) = (Some(line), JUMPS);
     }
 
@@ -237,23 +254,41 @@ impl JudgedSession {
             && !self.eras.has_opened()
     }
 
-    /// The client has the reply to the request which opens the session, and the log does not. That is the finding; the session
-    /// goes on as if the reply had come, whatever it announces.
-    fn assume_reply(&mut self, place: Place, found: &mut Vec<Finding>) {
+    /// The client has the reply to the request which opens the session, and the log does not, or the client does not wait for it.
+    /// That is the finding, once it is known which; the session goes on as if the reply had come, whatever it announces.
+    fn assume_reply(&mut self, place: Place, observed: &[Observed]) {
         let Some(request) = self.eras.opening() else { return };
+        let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
         let asked = self.requests.place(Side::Client, &request.id).unwrap_or(place);
         let handshake = self.eras.handshake();
         let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
         let method = method.unwrap_or_default();
-        let finding = wording::unanswered_step(asked, handshake.state(), (&method, &request.id), place);
+        let protocol = handshake.protocol();
+        let never_came = wording::unanswered_step(asked, handshake.state(), (&method, &request.id), place);
+        let too_early = Finding::of_violation(place, violation, protocol, &self.revisions);
+        if !protocol.announcements.is_empty() {
+            self.summary.not_observed(format!(
+                "what the reply to `{method}` in line {} announces: judged with any capability from line {} on",
+                asked.line, place.line
+            ));
+        }
+        self.assumed_reply = Some(AssumedReply { request: request.id, never_came, too_early });
         self.before_opening.clear();
-        self.emit(Some(finding), found);
         self.eras.missed_messages();
         self.jumps = JUMPS;
-        self.summary.not_observed(format!(
-            "what the reply to `{method}` in line {} announces: judged with any capability from line {} on",
-            asked.line, place.line
-        ));
+    }
+
+    /// The reply without which the client has gone on has come after all: the client has not waited for it.
+    fn find_assumed_reply(&mut self, era: Era, observed: &[Observed], found: &mut Vec<Finding>) {
+        let Some(assumed) = self.assumed_reply.as_ref().filter(|_| era == Era::Handshake) else { return };
+        let is_reply = |one: &Observed| {
+            let is_answer = matches!(one.kind, ObservedKind::Result | ObservedKind::Error);
+            one.sender == Side::Server && is_answer && one.id.as_ref() == Some(&assumed.request)
+        };
+        if observed.iter().any(is_reply) {
+            let too_early = self.assumed_reply.take().map(|assumed| assumed.too_early);
+            self.report(too_early, found);
+        }
     }
 
     /// Goes on in a state that permits a message, if there is one.
@@ -300,13 +335,7 @@ impl JudgedSession {
         let [one] = observed.as_slice() else { return };
         let Some(violation) = one.violation() else { return };
         let Some((side, step)) = self.causes.to_assume(violation) else { return };
-        let Some(table) = self.eras.handshake().protocol().message(step) else { return };
-        if table.kind != Kind::Notification {
-            return;
-        }
-        let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
-        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
-        if let [Observed { step: Some(_), .. }] = observed.as_slice() {
+        if self.take_step(side, step) {
             let protocol = self.eras.handshake().protocol();
             let finding =
                 self.causes.assume(Finding::of_violation(place, violation, protocol, &self.revisions));
@@ -419,6 +448,9 @@ impl JudgedSession {
                     }
                     let protocol = self.eras.observer(era).protocol();
                     self.unclear.note(place, violation, protocol);
+                    if is_of_state && era == Era::Handshake {
+                        self.came_early = observed.message.map(|message| (observed.sender, message));
+                    }
                     let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
                     let explained = self.left_out.explain(finding, violation);
                     let finding = explained.and_then(|it| self.causes.distinct(it, Some(violation)));
@@ -503,6 +535,7 @@ impl JudgedSession {
             self.emit_before_opening(found);
             let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
             self.emit(early, found);
+            self.take_early_step();
             return;
         }
         let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
@@ -511,6 +544,26 @@ impl JudgedSession {
         let Some(message) = observed.message.filter(|_| is_taken) else { return };
         let handshake = self.eras.handshake();
         self.causes.note_instead(observed.sender, message, place, |owed| handshake.needing(owed));
+    }
+
+    /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been taken now.
+    fn take_early_step(&mut self) {
+        let Some(early) = self.came_early.take() else { return };
+        let Some((side, step)) = self.causes.awaited().map(|owed| (owed.side, owed.message)) else { return };
+        if (side, step) == early && self.take_step(side, step) {
+            self.causes.wait(self.eras.handshake().owes().into_iter().next());
+        }
+    }
+
+    /// Takes a step of a side that has not sent it now, if it is a notification. Returns whether it was taken.
+    fn take_step(&mut self, side: Side, step: MessageIndex) -> bool {
+        let Some(table) = self.eras.handshake().protocol().message(step) else { return false };
+        if table.kind != Kind::Notification {
+            return false;
+        }
+        let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
+        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
+        matches!(observed.as_slice(), [Observed { step: Some(_), .. }])
     }
 
     fn report(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
@@ -545,9 +598,13 @@ impl JudgedSession {
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         self.emit_before_opening(found);
-        if let Some(missing) = self.causes.missing()
-            && !self.unclear.explain_missing(missing.owed.side, missing.before)
-        {
+        let never_came = self.assumed_reply.take().map(|assumed| assumed.never_came);
+        let [_, is_server_heard] = self.heard;
+        self.emit(never_came.filter(|_| is_server_heard), found);
+        while let Some(missing) = self.causes.missing() {
+            if self.unclear.explain_missing(missing.owed.side, missing.before) {
+                continue;
+            }
             let table = self.eras.handshake().protocol().message(missing.owed.message);
             let finding = wording::missing(&missing, table);
             self.emit(Some(finding), found);

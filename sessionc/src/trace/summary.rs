@@ -24,6 +24,8 @@ pub(crate) struct Summary {
     pub(crate) broken: u64,
     pub(crate) must: u64,
     pub(crate) should: u64,
+    /// Why the log may have no message, where it shows it.
+    pub(crate) silent: Option<&'static str>,
     /// How many sessions each revision has governed.
     pub(crate) revisions: BTreeMap<String, u64>,
     /// What was not observed.

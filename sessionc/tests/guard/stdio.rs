@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 23] = [
+pub(crate) const TESTS: [Test; 24] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -30,6 +30,7 @@ pub(crate) const TESTS: [Test; 23] = [
     ("signals_are_passed_on", signals_are_passed_on),
     ("a_server_that_dies_leaves_its_requests", a_server_that_dies_leaves_its_requests),
     ("streams_that_close_are_closed", streams_that_close_are_closed),
+    ("what_cannot_be_written_is_reported", what_cannot_be_written_is_reported),
     ("reports_do_not_hold_up_the_traffic", reports_do_not_hold_up_the_traffic),
     ("a_flood_of_text_is_counted", a_flood_of_text_is_counted),
     ("reports_have_three_formats", reports_have_three_formats),
@@ -391,6 +392,16 @@ fn streams_that_close_are_closed() {
     assert!(Command::new("kill").arg(pid.trim()).status().unwrap().success());
     assert!(Command::new("kill").arg(client.id().to_string()).status().unwrap().success());
     client.wait();
+}
+
+fn what_cannot_be_written_is_reported() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let mut command = guard(&["--protocol", "mcp", "--", "cat"]);
+    command.stdout(full);
+    let output = feed(command, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+    let reports = String::from_utf8(output.stderr).unwrap();
+    let expected = "guard: nothing more passes to the client: cannot write to it: ";
+    assert!(reports.lines().any(|line| line.starts_with(expected)), "{reports}");
 }
 
 fn reports_do_not_hold_up_the_traffic() {

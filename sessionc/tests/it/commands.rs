@@ -302,6 +302,59 @@ fn a_reader_that_stops_is_not_a_failure() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_printed_is_said() {
+    let folder = Folder::new("full");
+    folder.write("good.session", COUNTER);
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["trace", "--help"],
+        &["help", "guard"],
+        &["dual", "good.session"],
+        &["probe", "good.session", "--list"],
+        &["man"],
+    ] {
+        let mut command = folder.command(arguments);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let run = Run::of(command.stdout(full).output().unwrap());
+        let said = "sessionc: cannot write `<stdout>`: ";
+        assert!(run.code == 2 && run.err.starts_with(said), "{arguments:?}: {run:?}");
+    }
+    for name in ["missing/code.rs", "missing/folder/code.rs"] {
+        let run = folder.run(&["expand", "good.session", "-o", name]);
+        let parent = Path::new(name).parent().unwrap().display();
+        let said = format!("; the folder `{parent}` does not exist\n");
+        assert!(run.code == 2 && run.err.ends_with(&said), "{run:?}");
+    }
+}
+
+#[test]
+fn help_has_the_width_of_the_terminal() {
+    let folder = Folder::new("width");
+    let widest = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let run = folder.run_with(arguments, variables);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    for arguments in [&["--help"][..], &["trace", "--help"], &["init", "--help"], &["guard", "-h"]] {
+        assert!(widest(arguments, &[]) <= 100, "{arguments:?}");
+        // The lines that show how a command is written are not broken.
+        assert!(widest(arguments, &[("COLUMNS", "70")]) <= 70, "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_option_that_is_not_there_is_not_proposed_as_a_path() {
+    let folder = Folder::new("option");
+    let run = folder.run(&["probe", "good.session", "--output", "x"]);
+    assert!(run.code == 2 && run.err.starts_with("error: unexpected argument '--output' found\n"), "{run:?}");
+    assert!(!run.err.contains("tip:"), "{}", run.err);
+    let run = folder.run(&["probe", "good.session", "--fromat", "json"]);
+    assert!(run.err.contains("a similar argument exists: '--format'"), "{}", run.err);
+}
+
 #[test]
 fn a_server_without_the_two_dashes_is_shown_where_they_go() {
     let folder = Folder::new("dashes");

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::program::{empty_folder, run, run_with};
+use super::program::{commands_of, empty_folder, run, run_with};
 
 fn folder(name: &str) -> PathBuf {
     empty_folder(&format!("formats_{name}"))
@@ -336,11 +336,8 @@ fn shells_and_man_learn_every_command() {
 
     assert_eq!(run(&folder, &["man", "-o", "pages"]), (0, String::new(), String::new()));
     let help = run(&folder, &["--help"]).1;
-    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let names =
-        commands.lines().filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     let mut count = 0;
-    for name in names {
+    for name in commands_of(&help).into_iter().filter(|name| *name != "help") {
         let page = fs::read_to_string(folder.join(format!("pages/sessionc-{name}.1"))).unwrap();
         assert!(page.contains(&format!(".TH sessionc-{name} 1")), "{page}");
         assert_eq!(run(&folder, &["man", name]).1, page);

@@ -11,6 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::program::commands_of;
+
 use mcp_protocol_compiler::explain::{Block, blocks};
 
 fn root() -> PathBuf {
@@ -157,8 +159,7 @@ fn the_guide_names_commands_that_there_are() {
 fn the_pages_list_every_command() {
     let output = Command::new(env!("CARGO_BIN_EXE_sessionc")).arg("--help").output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
-    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let names: Vec<_> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let names = commands_of(&help);
     assert!(names.contains(&"check"), "{names:?}");
     for page in ["README.md", "sessionc/README.md"] {
         let text = fs::read_to_string(root().join(page)).unwrap();

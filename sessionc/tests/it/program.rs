@@ -34,3 +34,10 @@ pub(crate) fn run_with(folder: &Path, arguments: &[&str], input: &str) -> (i32, 
 pub(crate) fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     run_with(folder, arguments, "")
 }
+
+/// The names of the commands in the help of the program. What a line has no room for stands further to the right.
+pub(crate) fn commands_of(help: &str) -> Vec<&str> {
+    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let lines = commands.lines().filter_map(|line| line.strip_prefix("  "));
+    lines.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split_whitespace().next()).collect()
+}

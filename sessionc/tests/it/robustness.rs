@@ -229,6 +229,70 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was() {
     assert!(names(&folder.join("pages")).is_empty());
 }
 
+#[test]
+fn a_protocol_is_not_written_over() {
+    let folder = folder("written_over");
+    fs::write(folder.join("a.session"), LINES).unwrap();
+    fs::write(folder.join("b.text"), LINES).unwrap();
+    fs::create_dir(folder.join(".git")).unwrap();
+    for arguments in [
+        &["expand", "a.session", "-o", "a.session"][..],
+        &["expand", "b.text", "-o", "a.session"],
+        &["expand", "b.text", "-o", "./b.text"],
+        &["init", "--force", "-o", "a.session"],
+        &["guard", "a.session", "--record", "a.session", "--", "cat"],
+        &["guard", "b.text", "--record", "b.text", "--", "cat"],
+    ] {
+        let (code, out, err) = run(&folder, arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains("is a protocol, and what it says would be lost"), "{arguments:?}: {err}");
+    }
+    for name in ["a.session", "b.text"] {
+        assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), LINES);
+    }
+    // Standard output may be named like standard input.
+    assert_eq!(run(&folder, &["expand", "a.session", "-o", "-"]), run(&folder, &["expand", "a.session"]));
+    let (code, _, err) = run(&folder, &["guard", "a.session", "--record", "-", "--", "cat"]);
+    assert!(code == 2 && err.contains("belongs to the client"), "{err}");
+    assert!(!folder.join("-").exists());
+}
+
+#[test]
+fn a_name_that_is_not_a_file_is_answered() {
+    let folder = folder("names");
+    for name in ["counter.session", "a.session", "notes.log"] {
+        fs::write(folder.join(name), if name == "a.session" { "" } else { LINES }).unwrap();
+    }
+    for (arguments, expected) in [
+        (&["check", "conter.session"][..], "; did you mean `counter.session`?\n"),
+        // Their ending is all that these have in common.
+        (&["check", "missing.session"], "; there are `a.session`, `counter.session`\n"),
+        (&["check", "counter.txt"], "; did you mean `counter.session`?\n"),
+        (
+            &["trace", "mcp", "notes.log"],
+            "; for the protocol that comes with `sessionc`, write `--protocol mcp`\n",
+        ),
+        (&["probe", "LSP", "--", "cat"], "write `--protocol lsp`\n"),
+        (&["trace", "a.session", "notes.log"], "`a.session` does not declare a server: add `server Name`\n"),
+        (&["diagram", "a.session"], "add `client Name`, or choose another `--role`\n"),
+        (
+            &["trace", "--protocol", "mcp", "notes.log", "a.session"],
+            "name one protocol, in front of the logs\n",
+        ),
+        (
+            &["trace", "counter.session", "notes.log", "a.session"],
+            "name one protocol, in front of the logs\n",
+        ),
+        (
+            &["trace", "--protocol", "mcp", "-"],
+            "`<stdin>` has no message: it is empty; `sessionc guard --record FILE` writes a log of any session\n",
+        ),
+    ] {
+        let (code, _, err) = run(&folder, arguments);
+        assert!(code == 2 && err.ends_with(expected), "{arguments:?}: {err}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_written_in_place_of_a_file_keeps_its_mode_and_its_link() {

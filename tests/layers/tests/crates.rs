@@ -135,6 +135,7 @@ fn the_command_line() {
             "whole_file",
             "address",
             "print",
+            "terminal_line",
             "sarif",
             "report",
             "json_schema",

@@ -32,6 +32,9 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         let problem = format!("it is {what}: pipe `{command} FILE` into `sessionc trace … -`");
         return Err(io::Error::other(problem));
     }
+    if beginning.is_empty() {
+        reader.silent("it is empty");
+    }
     let format = recognise(beginning);
     let marks = if beginning.starts_with(BOM) { BOM.len() } else { 0 };
     lines.pass(marks);

@@ -63,6 +63,8 @@ pub(crate) trait LogReader {
     fn broken(&mut self, broken: Broken);
     /// The client's message was refused by HTTP, with this status, and did not reach the session.
     fn not_sent(&mut self, place: Place, status: i64);
+    /// The log comes from a program that does not write the messages themselves into it, for this reason.
+    fn silent(&mut self, why: &'static str);
     /// Whether the messages of a list are of both sides.
     fn goes_both_ways(&self, list: &[u8]) -> bool;
 }
@@ -78,6 +80,7 @@ pub(crate) mod tests {
         pub(crate) sessions: Vec<Option<String>>,
         pub(crate) broken: Vec<(u64, String)>,
         pub(crate) not_sent: Vec<(u64, i64)>,
+        pub(crate) silent: Option<&'static str>,
     }
 
     impl LogReader for Notes {
@@ -93,6 +96,10 @@ pub(crate) mod tests {
 
         fn not_sent(&mut self, place: Place, status: i64) {
             self.not_sent.push((place.line, status));
+        }
+
+        fn silent(&mut self, why: &'static str) {
+            self.silent = Some(why);
         }
 
         fn goes_both_ways(&self, list: &[u8]) -> bool {

@@ -22,6 +22,9 @@ pub(super) fn read(
     json: &mut JsonReader,
     reader: &mut impl LogReader,
 ) -> Result<bool, String> {
+    if let Some(shown) = shown_by_python(line) {
+        return take_shown(place, &shown, reader);
+    }
     let mut problem = None;
     let mut from = 0;
     for _ in 0..TRIED {
@@ -29,17 +32,15 @@ pub(super) fn read(
         let start = from + found;
         from = start + 1;
         let Some((prefix, rest)) = line.split_at_checked(start) else { break };
+        let written =
+            rest.starts_with(b"{").then(|| python::bytes(prefix, str::from_utf8(rest).ok()?)).flatten();
+        if written.is_some() && memchr::memmem::find(prefix, SENT_AGAIN).is_some() {
+            reader.silent(SILENT);
+            return Ok(false);
+        }
+        let rest = written.as_deref().map_or(rest, str::as_bytes);
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
-        let mut found = |json: &str| {
-            let message = json.as_bytes().into();
-            reader.message(Record {
-                place,
-                sender: sender(prefix),
-                session: None,
-                kind: RecordKind::Sent,
-                message,
-            });
-        };
+        let mut found = |json: &str| reader.message(record(place, prefix, json));
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
                 if json_lines::is_envelope(value.get().as_bytes()) {
@@ -63,7 +64,57 @@ pub(super) fn read(
             _ => {}
         }
     }
+    if memchr::memmem::find(line, NOT_SHOWN).is_some() {
+        reader.silent(SILENT);
+    } else if memchr::memmem::find(line, RECORD_OF_JAVA).is_some() {
+        reader.silent(SILENT_JAVA);
+    }
     problem.map_or(Ok(false), Err)
+}
+
+/// What the Python SDK says of a message of the client that it has logged as bytes before.
+const REPEATED: [&str; 3] =
+    ["Validated client message: ", "Sending session message to writer: ", "Sending message to writer: "];
+/// What a library of the Python SDK says of what a server sends as events. Where the SDK logs messages, it has logged this one.
+const SENT_AGAIN: &[u8] = b"chunk: b";
+/// What the Python SDK says of a request that it does not show.
+const NOT_SHOWN: &[u8] = b"Received message: <mcp.shared.session.RequestResponder";
+/// How the Java SDK shows a message.
+const RECORD_OF_JAVA: &[u8] = b"[jsonrpc=2.0";
+/// Why a log has no message.
+const SILENT: &str =
+    "the Python SDK logs the messages of clients over HTTP and of both sides over SSE, and no others";
+const SILENT_JAVA: &str = "it shows messages as Java shows records, which is not JSON";
+
+/// The message that a line has as an object of the Python SDK.
+fn shown_by_python(line: &[u8]) -> Option<python::ShownObject<'_>> {
+    let marks: [&[u8]; 2] = [b"jsonrpc='2.0'", b"JSONRPC"];
+    let is_marked = marks.iter().any(|mark| memchr::memmem::find(line, mark).is_some());
+    is_marked.then(|| python::object(str::from_utf8(line).ok()?)).flatten()
+}
+
+fn take_shown(
+    place: Place,
+    shown: &python::ShownObject<'_>,
+    reader: &mut impl LogReader,
+) -> Result<bool, String> {
+    if REPEATED.iter().any(|words| shown.prefix.contains(words)) {
+        return Ok(false);
+    }
+    let Some(json) = &shown.json else {
+        return Err("the message in the line is written as Python shows an object, and not all of it is there: if the lines are \
+                    cut to the width of a terminal, as `rich` does, set `COLUMNS=100000` for the program; or write \
+                    `model_dump_json(by_alias=True)` of the message into the log"
+            .to_owned());
+    };
+    reader.message(record(place, shown.prefix.as_bytes(), json));
+    Ok(true)
+}
+
+/// A message with its sender, as far as the text before it says who that is.
+fn record<'a>(place: Place, prefix: &[u8], json: &'a str) -> Record<'a> {
+    let message = json.as_bytes().into();
+    Record { place, sender: sender(prefix), session: None, kind: RecordKind::Sent, message }
 }
 
 /// Why a message cannot be read. Some languages show objects with keys that have no quotes.
@@ -71,7 +122,11 @@ fn why(message: &[u8], error: &serde_json::Error) -> String {
     let inside = message.get(1..).unwrap_or_default().trim_ascii_start();
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
-    if behind.starts_with(b":") {
+    if memchr::memmem::find(message, b"JsonRpcVersion").is_some() {
+        "the message in the line is written as Rust shows a value: write `serde_json::to_string` of it into the log, or record \
+         the session with `sessionc guard --record`"
+            .to_owned()
+    } else if behind.starts_with(b":") {
         "the message in the line is written as JavaScript shows an object, and not all of it may be there: write \
          `JSON.stringify` of it into the log"
             .to_owned()
@@ -112,10 +167,15 @@ const CLIENT: &[&str] = &[
     "from client",
     "to server",
     "client message",
+    "client says",
     "client ->",
     "client->",
     "client →",
     "editor ->",
+    "local→remote",
+    "local → remote",
+    "→ child",
+    "stdio → ",
     "client-to-server",
     "c2s",
 ];
@@ -123,9 +183,15 @@ const SERVER: &[&str] = &[
     "from server",
     "to client",
     "server message",
+    "server says",
+    "sse message",
     "server ->",
     "server->",
     "server →",
+    "remote→local",
+    "remote → local",
+    "child →",
+    "→ stdio",
     "server-to-client",
     "s2c",
 ];
@@ -156,6 +222,14 @@ mod tests {
             ("2026-01-01 10:00:00.000 [trace] [server -> editor] ", server),
             ("DEBUG:mcp.client.stdio:Sending client message: ", client),
             ("DEBUG:mcp.client.stdio:Received server message: ", server),
+            ("2025-03-23 16:38:00.970 [info] [Client Says] ", client),
+            ("2025-03-23 16:38:00.989 [info] [Server Says] ", server),
+            ("[1] [Local→Remote] ", client),
+            ("[1] [Remote→Local] ", server),
+            ("[supergateway] SSE → Child (session 450b): ", client),
+            ("[supergateway] Child → SSE: ", server),
+            ("[supergateway] Stdio → SSE: ", client),
+            ("[supergateway] SSE → Stdio: ", server),
             ("write: ", Sender::Writer),
             ("\u{1b}[32mread\u{1b}[0m: ", Sender::Peer),
             ("[2026-01-01] {a} ", Sender::Unsaid),
@@ -186,9 +260,35 @@ mod tests {
             ("got {'jsonrpc': '2.0', 'id': <object>}", "cannot be read"),
             ("got { jsonrpc: '2.0', id: 1, params: [Object] }", "write `JSON.stringify` of it into the log"),
             ("rpc.send { id = 1, jsonrpc = \"2.0\" }", "as Lua shows a table"),
+            ("JsonRpcRequest { jsonrpc: JsonRpcVersion2_0, id: Number(0) }", "as Rust shows a value"),
+            (
+                "got JSONRPCRequest(method='a', params={'x': <object>}, jsonrpc='2.0')",
+                "`model_dump_json(by_alias=True)`",
+            ),
         ] {
             let broken = notes(&format!("a log\n{line}\n"), look).broken;
             assert!(broken.len() == 1 && broken[0].1.contains(problem), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn a_message_that_the_python_sdk_logs_again_is_one() {
+        let log = r#"a log
+DEBUG:mcp.server.sse:Received JSON: b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"it\'s":"x\\ny"}}'
+DEBUG:mcp.server.sse:Validated client message: root=JSONRPCRequest(method='a', params={"it's": 'x\ny'}, jsonrpc='2.0', id=1)
+DEBUG:mcp.server.sse:Sending session message to writer: SessionMessage(message=JSONRPCMessage(root=JSONRPCRequest(method='a', params={"it's": 'x\ny'}, jsonrpc='2.0', id=1)), metadata=None)
+DEBUG:mcp.server.lowlevel.server:Received message: <mcp.shared.session.RequestResponder object at 0x7f83aa739010>
+DEBUG:mcp.server.sse:Sending message via SSE: SessionMessage(message=JSONRPCMessage(root=JSONRPCResponse(jsonrpc='2.0', id=1, result={})), metadata=None)
+DEBUG:sse_starlette.sse:chunk: b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\r\n\r\n'
+DEBUG:mcp.server.lowlevel.server:Received message: root=InitializedNotification(method='b', params=None, jsonrpc='2.0')
+"#;
+        let found = notes(log, look);
+        let expected = [
+            (2, Sender::Peer, r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"it's":"x\ny"}}"#),
+            (6, Sender::Writer, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+        ];
+        assert_eq!(found.messages, expected.map(|(line, sender, text)| (line, sender, text.to_owned())));
+        assert_eq!(found.broken, []);
+        assert!(found.silent.is_some());
     }
 }

@@ -5,6 +5,7 @@ mod log;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::finding::Finding;
 use super::formats::record::Broken;
@@ -14,6 +15,7 @@ use crate::arguments::FindingFormat;
 use crate::files::{Failure, shown};
 use crate::print::print;
 use crate::sarif;
+use crate::terminal_line::TerminalLine;
 
 /// How many findings a SARIF log has: it is one value, and is held until the end.
 const MOST: usize = 10_000;
@@ -24,13 +26,15 @@ pub(crate) struct TraceReport {
     /// The log that is judged.
     path: PathBuf,
     findings: Vec<sarif::LogResult>,
+    /// What shows how far the work is: it makes room for what is printed.
+    line: Rc<TerminalLine>,
     /// Why something could not be printed.
     failure: Option<Failure>,
 }
 
 impl TraceReport {
-    pub(crate) fn new(format: FindingFormat) -> TraceReport {
-        TraceReport { format, path: PathBuf::new(), findings: Vec::new(), failure: None }
+    pub(crate) fn new(format: FindingFormat, line: Rc<TerminalLine>) -> TraceReport {
+        TraceReport { format, path: PathBuf::new(), findings: Vec::new(), line, failure: None }
     }
 
     /// What follows is found in this log.
@@ -68,6 +72,7 @@ impl TraceReport {
 
     fn print(&mut self, text: &str) {
         if self.failure.is_none() {
+            self.line.clear();
             self.failure = print(text).err();
         }
     }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::command::{Message, is, line_of, messages, trace, written};
+use super::command::{Message, is, line_of, messages, trace, trace_of, written};
+use crate::program::empty_folder;
 
 const LOGS: [&str; 3] = ["whole-2025-11-25", "2026-07-28/rounds-ts240", "2026-07-28/rounds-py230"];
 
@@ -185,7 +186,9 @@ fn a_reply_to_initialize_that_is_not_there_is_one_finding() {
         let before = trace(written(&log)).places();
         log.remove(welcome - 1);
         let found = trace(written(&log));
-        assert_eq!(found.places()[0], (asked as u64, "unanswered".to_owned()), "{name}: {found:#?}");
+        // That it never comes is known at the end.
+        let unanswered = (asked as u64, "unanswered".to_owned());
+        assert_eq!(found.places().last(), Some(&unanswered), "{name}: {found:#?}");
         assert!(found.places().len() <= before.len() + 1, "{name}: {before:#?} {found:#?}");
         let says = format!("what the reply to `initialize` in line {asked} announces");
         assert!(found.unobserved().iter().any(|what| what.starts_with(&says)), "{name}: {found:#?}");
@@ -244,4 +247,80 @@ fn what_comes_too_late_to_be_a_step_does_not_explain_that_it_is_missing() {
         assert_eq!(codes.contains(&"missing".to_owned()), !is_explained, "{place}: {found:#?}");
         assert!(codes.contains(&"method".to_owned()), "{place}: {found:#?}");
     }
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_the_first_reply_is_to_blame_and_the_server_is_not() {
+    let log = messages("real-ts240-se");
+    let (hello, welcome, ready) = (log[0].clone(), log[1].clone(), log[2].clone());
+    assert!(ready.1["method"] == "notifications/initialized" && welcome.1["result"].is_object());
+    let mut late = vec![hello.clone(), ready.clone(), welcome];
+    late.extend_from_slice(&log[3..]);
+    let found = trace(written(&late));
+    assert_eq!(found.places(), [(2, "order".to_owned())], "{found:?}");
+    assert_eq!(found.findings[0]["blame"], "client");
+    // It never comes.
+    late.remove(2);
+    let found = trace(written(&late));
+    assert_eq!(found.places(), [(1, "unanswered".to_owned())], "{found:?}");
+    // A log of one side alone says nothing of what the other does.
+    late.retain(|(is_client, _)| *is_client);
+    let found = trace(written(&late));
+    assert_eq!(found.places(), [], "{found:?}");
+    assert!(found.unobserved().contains(&"any message of the server"), "{found:?}");
+}
+
+#[test]
+fn a_protocol_without_capabilities_has_nothing_that_is_not_announced() {
+    let open = r#"{"jsonrpc":"2.0","id":1,"method":"counter/open","params":{"name":"apples"}}"#;
+    let stop = r#"{"jsonrpc":"2.0","method":"counter/stop"}"#;
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"count":0}}"#;
+    let file = "examples/counter/counter.session";
+    let found = trace_of(&[file], format!("{open}\n{stop}\n{opened}\n"));
+    assert_eq!((found.places(), found.unobserved()), (vec![(2, "order".to_owned())], vec![]), "{found:?}");
+}
+
+/// A protocol whose server says that a note is saved before the client may go on.
+const NOTES: &str = "\
+protocol Notes \"1\"
+request Write \"write\" -> Written
+request Read \"read\" -> Text
+notification Saved \"saved\"
+client Editor
+server Store = dual Editor
+Editor = rec again . ( !Write . ?Written . ?Saved . again ⊕ !Read . ?Text . again ⊕ End )
+";
+
+#[test]
+fn a_step_of_the_server_that_comes_early_late_or_never_is_one_finding() {
+    let folder = empty_folder("steps_of_the_server");
+    let file = folder.join("notes.session");
+    std::fs::write(&file, NOTES).unwrap();
+    let request = |id: u64, method: &str| (true, json!({ "jsonrpc": "2.0", "id": id, "method": method }));
+    let reply = |id: u64| (false, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+    let saved = (false, json!({ "jsonrpc": "2.0", "method": "saved" }));
+    let [write, wrote, read, text] = [request(1, "write"), reply(1), request(2, "read"), reply(2)];
+    let again = [request(3, "write"), reply(3), saved.clone(), request(4, "read"), reply(4)];
+    let found = |first: [&Message; 5]| {
+        let log: Vec<Message> = first.into_iter().cloned().chain(again.clone()).collect();
+        let found = trace_of(&[file.to_str().unwrap()], written(&log));
+        let one = |finding: &Value| {
+            let text = |name: &str| finding[name].as_str().unwrap().to_owned();
+            (finding["line"].as_u64().unwrap(), text("code"), text("blame"))
+        };
+        found.findings.iter().map(one).collect::<Vec<_>>()
+    };
+    let one = |line, code: &str, blame: &str| vec![(line, code.to_owned(), blame.to_owned())];
+    assert_eq!(found([&write, &wrote, &saved, &read, &text]), []);
+    assert_eq!(found([&write, &saved, &wrote, &read, &text]), one(2, "order", "server"));
+    assert_eq!(found([&write, &wrote, &read, &saved, &text]), one(3, "order", "client"));
+    assert_eq!(found([&write, &wrote, &read, &text, &saved]), one(3, "order", "client"));
+    let ping = request(9, "read");
+    let answered = reply(9);
+    assert_eq!(found([&write, &wrote, &read, &text, &ping])[0], one(3, "missing", "server")[0]);
+    assert_eq!(
+        found([&ping, &answered, &write, &wrote, &read]).len(),
+        2,
+        "the last request has no reply, too"
+    );
 }

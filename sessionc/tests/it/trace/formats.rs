@@ -41,6 +41,76 @@ fn server(messages: &[Message]) -> String {
     messages.iter().map(line).collect()
 }
 
+/// A value as Python shows it.
+fn in_python(value: &Value) -> String {
+    let text =
+        |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"));
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(string) => text(string),
+        Value::Array(all) => format!("[{}]", all.iter().map(in_python).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| format!("{}: {}", text(name), in_python(value));
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// The fields of a message as the Python SDK shows them.
+fn fields(message: &Value, between: &str) -> String {
+    let field = |(name, value): (&String, &Value)| match name.as_str() {
+        "error" => {
+            let [code, message] = ["code", "message"].map(|member| in_python(&value[member]));
+            format!("error=ErrorData(code={code}, message={message}, data=None)")
+        }
+        name => format!("{name}={}", in_python(value)),
+    };
+    message.as_object().unwrap().iter().map(field).collect::<Vec<_>>().join(between)
+}
+
+/// What a client with the Python SDK 2 writes.
+fn python(messages: &[Message]) -> String {
+    let line = |(is_client, message): &Message| {
+        let words = if *is_client { "Sending client message" } else { "SSE message" };
+        format!("DEBUG:mcp.client.streamable_http:{words}: {}\n", fields(message, " "))
+    };
+    messages.iter().map(line).collect()
+}
+
+/// What a server with the Python SDK 1 writes, which says most things several times.
+fn python_server(messages: &[Message]) -> String {
+    let line = |(is_client, message): &Message| {
+        let bytes = message.to_string().replace('\\', "\\\\").replace('\'', "\\'");
+        let class = if message["method"].is_string() { "JSONRPCRequest" } else { "JSONRPCResponse" };
+        let shown = format!("root={class}({})", fields(message, ", "));
+        if *is_client {
+            format!(
+                "DEBUG:mcp.server.sse:Received JSON: b'{bytes}'\n\
+                 DEBUG:mcp.server.sse:Validated client message: {shown}\n\
+                 DEBUG:mcp.server.sse:Sending session message to writer: SessionMessage(message=JSONRPCMessage({shown}))\n"
+            )
+        } else {
+            format!(
+                "DEBUG:mcp.server.sse:Sending message via SSE: SessionMessage(message=JSONRPCMessage({shown}))\n\
+                 DEBUG:sse_starlette.sse:chunk: b'event: message\\r\\ndata: {bytes}\\r\\n\\r\\n'\n"
+            )
+        }
+    };
+    messages.iter().map(line).collect()
+}
+
+/// What a proxy writes.
+fn proxy(messages: &[Message]) -> String {
+    let line = |(is_client, message): &Message| {
+        let way = if *is_client { "Local→Remote" } else { "Remote→Local" };
+        format!("[4242] [{way}] {message}\n")
+    };
+    messages.iter().map(line).collect()
+}
+
 /// One list, in one line.
 fn list(messages: &[Message]) -> String {
     Value::from(messages.iter().map(|(_, message)| message.clone()).collect::<Vec<_>>()).to_string()
@@ -99,6 +169,9 @@ fn every_format_is_judged_alike() {
         ("desktop", desktop),
         ("editor", editor),
         ("server", server),
+        ("python", python),
+        ("python server", python_server),
+        ("proxy", proxy),
         ("archive", archive),
         ("marked archive", marked_archive),
         ("list", list),
@@ -263,6 +336,8 @@ fn what_cannot_be_used_is_said() {
     assert!(fails(&[&mcp[..], &["missing.jsonl"]].concat(), "").contains("cannot read `missing.jsonl`"));
     let file = "examples/counter/counter.session";
     assert!(fails(&[file], "").contains("no log is named"));
+    let silent = "DEBUG:mcp: Received message: <mcp.shared.session.RequestResponder object at 0x7f>\n";
+    assert!(fails(&[&mcp[..], &["-"]].concat(), silent).contains("no message: the Python SDK logs"));
     let log = fails(&["tests/traffic/whole-2025-11-25.jsonl"], "");
     assert!(
         log.contains("is a log and no protocol is named: write `sessionc trace --protocol mcp tests/"),
