@@ -136,6 +136,60 @@ fn many_of_one_sign() {
     }
 }
 
+/// What other languages write, over and over: that is read as often as it is short, and not from the start for each.
+#[test]
+fn many_habits_of_other_languages() {
+    for habit in [
+        "!A(\"x\" . ",
+        "!A(x: ",
+        "loop ( ",
+        "if x ",
+        "[ ",
+        "!A || ",
+        "(!A)* . ",
+        "(!A) . ",
+        "~A . ",
+        "!A -> ",
+        "!a/b . ",
+        "!A? . ",
+        "when ",
+        "( !A ⊕ ",
+        "rec x . (!A) . ",
+    ] {
+        of(definition(&habit.repeat(200_000 / SMALLER)));
+    }
+    for habit in [
+        "/* ",
+        "/*\n",
+        "/* x */ ",
+        "struct A { ",
+        "struct A {\n",
+        "enum A { ",
+        "import { ",
+        "import {\n",
+        "\"t\"\n",
+        "use a::b\n",
+        "capabilities server {\n",
+        "/// x\n",
+        "types = a::b\n",
+        "let A = !B\n",
+    ] {
+        of(habit.repeat(100_000 / SMALLER));
+    }
+    for (before, habit) in [
+        ("let A = ", "("),
+        ("let A = ", "rec "),
+        ("type X = ", "("),
+        ("type X = ", "Vec<"),
+        ("type X = ", "Map<string, "),
+        ("type X = ", "A & "),
+        ("type X = ", "{ a: A & "),
+        ("request R \"r\"\n", "response "),
+    ] {
+        of(format!("{before}{}", habit.repeat(200_000 / SMALLER)));
+    }
+}
+
 #[test]
 fn a_million_loops_in_one_another() {
     refused("S0040", definition(&"rec x . ".repeat(1_000_000 / SMALLER)));

@@ -36,12 +36,14 @@ impl Parser<'_> {
     }
 
     /// Whether what stands so many tokens ahead begins a session type, and nothing else that `=` is followed by.
-    pub(super) fn begins_type_at(&self, ahead: usize) -> bool {
+    pub(super) fn begins_type_at(&self, mut ahead: usize) -> bool {
+        while self.kind_at(ahead) == Kind::Open {
+            ahead += 1;
+        }
         match self.kind_at(ahead) {
             Kind::Exclamation | Kind::Question | Kind::Mu => true,
             Kind::Star => matches!(self.kind_at(ahead + 1), Kind::Word | Kind::Open),
             Kind::Word => matches!(self.word_at(ahead), "rec" | "dual" | "End"),
-            Kind::Open => self.begins_type_at(ahead + 1),
             _ => false,
         }
     }
@@ -163,15 +165,10 @@ impl Parser<'_> {
         None
     }
 
-    /// `A & { … }`, behind its first part: what other languages write for a record with the fields of both.
-    pub(super) fn joined_shapes(&mut self, first: Shape) -> Shape {
-        let start = first.span;
-        let mut parts = vec![first];
-        let (index, sign) = (self.index(), self.span());
-        while self.eat(Kind::Ampersand).is_some() {
-            parts.push(self.shape_part());
-        }
-        let all = start.to(self.previous());
+    /// `A & { … }`, which has been read: what other languages write for a record with the fields of both. The first `&`
+    /// is at `sign`, and the token at `index`.
+    pub(super) fn joined_shapes(&mut self, parts: &[Shape], index: usize, sign: Span) -> Shape {
+        let all = parts.first().map_or(sign, |first| first.span).to(self.previous());
         let inner: Vec<String> = parts.iter().filter_map(|part| self.fields_of(part)).collect();
         let finding = Diagnostic::error(MALFORMED_SHAPE, sign, "`&` between shapes")
             .label("a record lists its fields, and `...Name` stands for those of another");

@@ -372,7 +372,12 @@ impl Parser<'_> {
         if self.at_end_of_term() {
             return true;
         }
+        // What follows may have a parenthesis that something follows.
+        if !self.enter(dot) {
+            return true;
+        }
         let (first, rest) = (self.index(), self.sequence());
+        self.depth -= 1;
         let words = self.words_since(first);
         let is_loop = words.iter().any(|word| self.is_bound(word));
         let written = self.sources.slice(rest.span);

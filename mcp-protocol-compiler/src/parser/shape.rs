@@ -58,17 +58,17 @@ impl Parser<'_> {
         let start = self.span();
         self.eat(Kind::Bar);
         if self.depth >= DEEPEST {
-            let message = format!("shapes nest deeper than {DEEPEST}");
-            let finding = Diagnostic::error(TOO_DEEP, start, message);
-            self.report(finding.help("give an inner shape a name with `type`"));
-            return self.missing_shape();
+            return self.too_deep(start);
         }
         self.depth += 1;
-        let mut first = self.shape_part();
-        if self.kind() == Kind::Ampersand {
-            first = self.joined_shapes(first);
+        let mut parts = vec![self.shape_part()];
+        let (index, sign) = (self.index(), self.span());
+        while self.eat(Kind::Ampersand).is_some() {
+            parts.push(self.shape_part());
         }
-        let mut parts = vec![first];
+        if parts.len() > 1 {
+            parts = vec![self.joined_shapes(&parts, index, sign)];
+        }
         while self.eat(Kind::Bar).is_some() {
             parts.push(self.shape_part());
         }
@@ -81,6 +81,39 @@ impl Parser<'_> {
                 Shape { kind: ShapeKind::Union(parts), span }
             }
         }
+    }
+
+    // What is said of a mistake is in functions of its own: its memory is not that of each level of shapes in one another.
+
+    fn too_deep(&mut self, start: Span) -> Shape {
+        let message = format!("shapes nest deeper than {DEEPEST}");
+        let finding = Diagnostic::error(TOO_DEEP, start, message);
+        self.report(finding.help("give an inner shape a name with `type`"));
+        self.missing_shape()
+    }
+
+    fn underscore(&mut self) -> ShapeKind {
+        let (index, span) = (self.index(), self.bump());
+        let finding = Diagnostic::error(MALFORMED_SHAPE, span, "`_` is not a shape");
+        self.report_at(index, finding.suggest("write `any` for any JSON", [Edit::replace(span, "any")]));
+        ShapeKind::Named(Name { text: "any".to_owned(), span })
+    }
+
+    /// `[]` behind the name of a shape.
+    fn brackets_behind(&mut self, name: Name) -> ShapeKind {
+        let brackets = self.bump().to(self.bump());
+        let edits = [Edit::before(name.span, "["), Edit::replace(brackets, "]")];
+        let finding = Diagnostic::error(MALFORMED_SHAPE, brackets, "`[]` behind a shape");
+        let help = format!("write `[{}]` for a list", shorten(&name.text));
+        self.findings.push(finding.suggest(help, edits));
+        ShapeKind::List(Box::new(Shape { span: name.span, kind: ShapeKind::Named(name) }))
+    }
+
+    /// A record ends where something else begins. Those around it end here, too.
+    fn unclosed_record(&mut self, open: Span, help: &str) {
+        let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
+        let edit = Edit::after(self.previous(), " }".repeat(self.records));
+        self.report(finding.suggest(help, [edit]));
     }
 
     fn missing_shape(&mut self) -> Shape {
@@ -119,11 +152,7 @@ impl Parser<'_> {
                 }
                 ShapeKind::Map(Box::new(self.shape_part()))
             }
-            Kind::Word if self.word() == "_" => {
-                let finding = Diagnostic::error(MALFORMED_SHAPE, start, "`_` is not a shape");
-                self.report(finding.suggest("write `any` for any JSON", [Edit::replace(start, "any")]));
-                ShapeKind::Named(Name { text: "any".to_owned(), span: self.bump() })
-            }
+            Kind::Word if self.word() == "_" => self.underscore(),
             Kind::Word if !self.begins_line_of_item() && !words::is_reserved(self.word()) => {
                 let name = self.take_word();
                 if let Some(value) = boolean(&name.text) {
@@ -133,14 +162,7 @@ impl Parser<'_> {
                     return self.arguments(start, &name.text);
                 }
                 if self.kind() == Kind::OpenBracket && self.kind_at(1) == Kind::CloseBracket {
-                    let brackets = self.bump().to(self.bump());
-                    let edits = [Edit::before(name.span, "["), Edit::replace(brackets, "]")];
-                    let finding = Diagnostic::error(MALFORMED_SHAPE, brackets, "`[]` behind a shape");
-                    self.findings.push(
-                        finding.suggest(format!("write `[{}]` for a list", shorten(&name.text)), edits),
-                    );
-                    let of = Shape { span: name.span, kind: ShapeKind::Named(name) };
-                    ShapeKind::List(Box::new(of))
+                    self.brackets_behind(name)
                 } else {
                     ShapeKind::Named(name)
                 }
@@ -221,7 +243,7 @@ impl Parser<'_> {
             self.bump();
         }
         let all = start.to(self.previous());
-        let written = in_this_language(self.sources.slice(all));
+        let written = in_this_language(self.sources.slice(all), DEEPEST_ARGUMENTS);
         let (what, otherwise) = match written.as_str() {
             _ if is_option(name) => {
                 (" for what may be `null`", "; what may be left out has `?` behind its name")
@@ -317,16 +339,11 @@ impl Parser<'_> {
                     return members;
                 }
                 Kind::Word if self.ends_record() => {
-                    let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
-                    // Those around it end here, too.
-                    let edit = Edit::after(self.previous(), " }".repeat(self.records));
-                    self.report(finding.suggest("write `}` before the next item", [edit]));
+                    self.unclosed_record(open, "write `}` before the next item");
                     return members;
                 }
                 Kind::Close if self.ends_payload() => {
-                    let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
-                    let edit = Edit::after(self.previous(), " }".repeat(self.records));
-                    self.report(finding.suggest("write `}` before `)`", [edit]));
+                    self.unclosed_record(open, "write `}` before `)`");
                     return members;
                 }
                 Kind::Word | Kind::Text => members.push(Member::Field(self.field("key"))),
@@ -629,12 +646,17 @@ fn is_option(name: &str) -> bool {
     matches!(name, "Option" | "Optional" | "Maybe" | "Nullable")
 }
 
-/// What is written here for `Vec<String>`, `Record<string, number>`, `Option<u32>`.
-fn in_this_language(text: &str) -> String {
+/// How many arguments within one another are read as shapes.
+const DEEPEST_ARGUMENTS: usize = 16;
+
+/// What is written here for `Vec<String>`, `Record<string, number>`, `Option<u32>`: `any` for what is nested deeper than
+/// that.
+fn in_this_language(text: &str, deepest: usize) -> String {
     let text = text.trim();
     let Some((name, arguments)) = text.split_once('<') else {
         return built_in_meant(text).unwrap_or(text).to_owned();
     };
+    let Some(deepest) = deepest.checked_sub(1) else { return "any".to_owned() };
     let arguments = arguments.trim_end().strip_suffix('>').unwrap_or(arguments);
     let mut depth = 0usize;
     let is_comma = |sign: char| {
@@ -645,7 +667,7 @@ fn in_this_language(text: &str) -> String {
         }
         sign == ',' && depth == 0
     };
-    let last = in_this_language(arguments.rsplit(is_comma).next().unwrap_or(arguments));
+    let last = in_this_language(arguments.rsplit(is_comma).next().unwrap_or(arguments), deepest);
     match name.trim() {
         "map" | "Map" | "Record" | "Dict" | "HashMap" | "BTreeMap" | "dict" => format!("map {last}"),
         "Box" | "Arc" | "Rc" | "Promise" | "Readonly" | "Partial" => last,

@@ -346,7 +346,7 @@ impl Parser<'_> {
     }
 
     /// Goes one level deeper, or reports that this is too deep and skips what would be inside.
-    fn enter(&mut self, at: Span) -> bool {
+    pub(super) fn enter(&mut self, at: Span) -> bool {
         if self.depth < DEEPEST {
             self.depth += 1;
             return true;
