@@ -45,7 +45,10 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
     whole_file::write(output, workflow)?;
     print(format!("wrote `{}`: commit it\n", output.display()))?;
     if arguments.install.starts_with(CRATES_IO) {
-        print("before the first release of sessionc, say how to install it with `--install COMMAND`\n")?;
+        print(
+            "before the first release of sessionc, say how to install it: `sessionc init --force --install 'cargo install \
+             --locked --git ADDRESS sessionc'`\n",
+        )?;
     }
     Ok(End::Clean)
 }
