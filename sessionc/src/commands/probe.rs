@@ -28,6 +28,9 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         jobs: arguments.jobs,
     };
     if arguments.list {
+        if arguments.format == ProbeFormat::Junit {
+            return Err(Failure::ListAsJunit);
+        }
         let listed = campaign::list(&chosen, arguments.url.is_some(), &settings)?;
         print(if arguments.format == ProbeFormat::Text {
             list::text(&listed)
