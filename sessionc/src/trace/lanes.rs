@@ -5,6 +5,9 @@ use std::sync::Arc;
 use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
+use mcp_runtime::protocol::{RequestId, Side};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::finding::{Code, Finding};
 use super::session::{JudgedSession, Said, Taken};
@@ -36,9 +39,18 @@ pub(crate) struct Lanes {
     is_told: bool,
     /// The one that has heard something last is the last.
     lanes: Vec<Lane>,
+    /// A session without a name after which another one has begun, while the client waits for replies of it.
+    lingering: Option<Box<JudgedSession>>,
     /// The last line that could not be read.
     missed: Option<u64>,
     summary: Summary,
+}
+
+/// What says of a message to which request it replies.
+#[derive(Deserialize)]
+struct ReplyHead {
+    method: Option<IgnoredAny>,
+    id: Option<RequestId>,
 }
 
 #[derive(Debug)]
@@ -103,6 +115,7 @@ impl Lanes {
             middles,
             is_told: from.is_some(),
             lanes: Vec::new(),
+            lingering: None,
             missed: None,
             summary: Summary::default(),
         })
@@ -117,6 +130,9 @@ impl Lanes {
         found: &mut Vec<Finding>,
     ) {
         let is_named = name.is_some();
+        if !is_named && self.belongs_before(said, message) {
+            return self.take_before(said, message, found);
+        }
         let begun = self.begun(name, found).map(std::mem::take).unwrap_or_default();
         let begun = match begun {
             Begun::Session(session) => self.go_on(session, is_named, (said, message), found),
@@ -130,6 +146,7 @@ impl Lanes {
     /// A line could not be read. It may have been a message of any session.
     pub(crate) fn missed(&mut self, line: u64) {
         self.missed = Some(line);
+        self.lingering.iter_mut().for_each(|session| session.missed(line));
         for lane in &mut self.lanes {
             match &mut lane.begun {
                 Begun::Unknown(held) => held.missed = Some(line),
@@ -147,11 +164,47 @@ impl Lanes {
         found: &mut Vec<Finding>,
     ) -> Begun {
         if session.take(said, message, found) == Taken::Begins {
-            self.summary.add(session.finish(found));
-            session = Box::new(self.session(is_named));
+            let before = std::mem::replace(&mut session, Box::new(self.session(is_named)));
             session.take(said, message, found);
+            self.leave(before, is_named, found);
         }
         Begun::Session(session)
+    }
+
+    /// Another session has begun. One without a name may go on with the replies that its client waits for.
+    fn leave(&mut self, before: Box<JudgedSession>, is_named: bool, found: &mut Vec<Finding>) {
+        let over = match !is_named && before.awaits_reply(None) {
+            true => self.lingering.replace(before),
+            false => Some(before),
+        };
+        over.into_iter().for_each(|session| self.summary.add(session.finish(found)));
+    }
+
+    /// Whether a message is a reply for which the client waits in the session before, and not in the one at hand.
+    fn belongs_before(&self, said: Said, message: MessageText<'_>) -> bool {
+        let Some(before) = self.lingering.as_ref().filter(|_| said.sender == Side::Server) else {
+            return false;
+        };
+        let head = serde_json::from_slice::<ReplyHead>(message.bytes()).ok();
+        let Some(id) = head.filter(|head| head.method.is_none()).and_then(|head| head.id) else {
+            return false;
+        };
+        let here = self.lanes.iter().find(|lane| lane.name.is_none());
+        let is_awaited_here = here.is_some_and(|lane| match &lane.begun {
+            Begun::Session(session) => session.awaits_reply(Some(&id)),
+            Begun::Unknown(_) => false,
+        });
+        before.awaits_reply(Some(&id)) && !is_awaited_here
+    }
+
+    /// Takes a message of the session before, which is over once its client waits for nothing.
+    fn take_before(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) {
+        let Some(mut before) = self.lingering.take() else { return };
+        before.take(said, message, found);
+        match before.awaits_reply(None) {
+            true => self.lingering = Some(before),
+            false => self.summary.add(before.finish(found)),
+        }
     }
 
     /// What has begun in the lane with a name, which is the last one from here on. If there is none, it is made.
@@ -287,6 +340,9 @@ impl Lanes {
 
     /// The log is over.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
+        if let Some(before) = self.lingering.take() {
+            self.summary.add(before.finish(found));
+        }
         for lane in std::mem::take(&mut self.lanes) {
             self.end(lane, found);
         }

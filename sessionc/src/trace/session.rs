@@ -134,6 +134,14 @@ impl JudgedSession {
         self.eras.has_begun() || self.eras.is_stateless()
     }
 
+    /// Whether the client waits for the reply to a request, or for any.
+    pub(crate) fn awaits_reply(&self, id: Option<&RequestId>) -> bool {
+        match id {
+            Some(id) => self.requests.place(Side::Client, id).is_some(),
+            None => self.requests.are_running(Side::Client),
+        }
+    }
+
     /// Whether the client has used an id, as far as that is remembered.
     pub(crate) fn has_used(&self, id: &RequestId) -> bool {
         self.ids.has(id)
