@@ -32,8 +32,8 @@ pub(crate) fn run() -> Result<End, Failure> {
     }
 }
 
-/// Writes into the log of the editor, which is standard error, what it has sent that cannot be read: a document, for instance,
-/// whose URI is not one.
+/// Writes into the log of the editor, which is standard error, what it has sent that cannot be read: a document, for
+/// instance, whose URI is not one.
 fn log(report: &Report) {
     if matches!(report, Report::Undecodable { .. }) {
         complain(format!("sessionc: {report}"));

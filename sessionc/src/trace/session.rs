@@ -262,8 +262,9 @@ impl JudgedSession {
             && !self.eras.has_opened()
     }
 
-    /// The client has the reply to the request which opens the session, and the log does not, or the client does not wait for it.
-    /// That is the finding, once it is known which; the session goes on as if the reply had come, whatever it announces.
+    /// The client has the reply to the request which opens the session, and the log does not, or the client does not
+    /// wait for it. That is the finding, once it is known which; the session goes on as if the reply had come, whatever
+    /// it announces.
     fn assume_reply(&mut self, place: Place, observed: &[Observed]) {
         let Some(request) = self.eras.opening() else { return };
         let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
@@ -554,7 +555,8 @@ impl JudgedSession {
         self.causes.note_instead(observed.sender, message, place, |owed| handshake.needing(owed));
     }
 
-    /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been taken now.
+    /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been
+    /// taken now.
     fn take_early_step(&mut self) {
         let Some(early) = self.came_early.take() else { return };
         let Some((side, step)) = self.causes.awaited().map(|owed| (owed.side, owed.message)) else { return };

@@ -24,8 +24,8 @@ const GAP: usize = 2;
 /// How narrow a column may become.
 const NARROWEST: usize = 16;
 
-/// The table of all states and groups, the faults, and what was not tried. `width` is that of the terminal, if it is known: the
-/// widest column is broken into lines there.
+/// The table of all states and groups, the faults, and what was not tried. `width` is that of the terminal, if it is
+/// known: the widest column is broken into lines there.
 pub(crate) fn text(results: &Results, width: Option<usize>) -> String {
     let mut text = rows(results, width);
     text.push_str(&faults(results, width));
@@ -147,7 +147,8 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
 }
 
-/// Lines in columns, without spaces at the end. Where they are wider than `most`, the widest column is broken into lines.
+/// Lines in columns, without spaces at the end. Where they are wider than `most`, the widest column is broken into
+/// lines.
 fn aligned<const N: usize>(lines: &[[String; N]], most: Option<usize>) -> String {
     let width = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
