@@ -1,7 +1,9 @@
 //! The command line of `sessionc`.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::ParseIntError;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -349,10 +351,10 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     pub(crate) wait: u64,
     /// How many seconds the answer to a request that is permitted may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = at_least_one::<u64>)]
     pub(crate) timeout: u64,
     /// How many sessions run at once
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(usize))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = at_least_one::<usize>)]
     pub(crate) jobs: usize,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
@@ -468,7 +470,7 @@ pub(crate) struct Guard {
     #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "listen")]
     pub(crate) framing: Option<MessageFraming>,
     /// How many bytes a message may have that is judged
-    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, value_parser = at_least_one::<usize>)]
     pub(crate) max_message: usize,
 }
 
@@ -499,6 +501,12 @@ pub(crate) enum ReportFormat {
     Json,
     /// Events of `tracing` as JSON, with fields named as OpenTelemetry names them
     Tracing,
+}
+
+/// A number that is not zero.
+fn at_least_one<N: FromStr<Err = ParseIntError> + PartialOrd + From<u8>>(written: &str) -> Result<N, String> {
+    let number = written.parse().ok().filter(|number| *number >= N::from(1));
+    number.ok_or_else(|| "write a whole number, 1 or more".to_owned())
 }
 
 /// Where to listen: an address and a port, or `localhost` and a port.

@@ -68,6 +68,8 @@ pub(crate) enum Failure {
     /// No log is named.
     NoLog,
     /// A log has no message.
+    /// A list of what would be probed is not a report of tests.
+    ListAsJunit,
     /// A file that a command would write is a protocol.
     WouldReplace(PathBuf),
     /// A protocol stands where a log is wanted.
@@ -218,6 +220,8 @@ impl fmt::Display for Failure {
             Failure::NoLog => {
                 formatter.write_str("no log is named: write its path after that of the protocol")
             }
+            Failure::ListAsJunit => formatter
+                .write_str("`--list` tests nothing, and has no JUnit report: use `--format json`, or leave it out"),
             Failure::RecordOnStdout => formatter
                 .write_str("`-` is standard output, which belongs to the client: name a file after `--record`"),
             Failure::WouldReplace(path) => write!(
@@ -472,9 +476,19 @@ pub(crate) fn print_diagnostics(sources: &SourceMap, diagnostics: &[Diagnostic])
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Why a program cannot be started, with its name.
+/// Why a program cannot be started, with its name, and what to write for a script that is there.
 pub(crate) fn not_started(program: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("`{program}`: {error}"))
+    let is_there = Path::new(program).is_file();
+    let is_name = !program.contains(['/', '\\']);
+    let runs_it = format!("write what runs it in front of it, as in `python3 {program}`");
+    let instead = match error.kind() {
+        io::ErrorKind::PermissionDenied if is_there => format!("; it is not a program: {runs_it}"),
+        io::ErrorKind::NotFound if is_there && is_name => {
+            format!("; for the file of this name, write `./{program}`, or {runs_it}")
+        }
+        _ => String::new(),
+    };
+    io::Error::new(error.kind(), format!("`{program}`: {error}{instead}"))
 }
 
 #[cfg(test)]

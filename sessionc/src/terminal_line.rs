@@ -1,10 +1,17 @@
 //! A line on a terminal that says how far long work is, and that the next one replaces.
 
+use std::env;
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// How wide a terminal is that does not say it.
 const USUAL: usize = 80;
+
+/// How wide the terminal is that standard output goes to, or as `COLUMNS` says.
+pub(crate) fn width_of_stdout() -> Option<usize> {
+    let terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+    terminal.or_else(|| env::var("COLUMNS").ok()?.parse().ok()).filter(|width| *width > 0)
+}
 
 /// The line at the end of what a terminal shows. Anything else than a terminal gets nothing.
 #[derive(Debug)]

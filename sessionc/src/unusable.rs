@@ -6,11 +6,23 @@ use clap::{Error, builder::StyledStr};
 /// How the usage of a command shows that it takes the command of a server.
 const TAKES_A_SERVER: &str = "[-- <COMMAND>...]";
 
+/// The option whose value may be left out, so that a file behind it is taken for one.
+const TAKES_A_LEVEL: &str = "--enforce";
 /// What clap proposes for each unknown option: to write it as a path. That is hardly ever meant.
 const AS_VALUE: &str = "to pass ";
 
 /// Adds that the command of a server is written after `--`, where a word that could be one is not expected.
 pub(crate) fn with_advice(mut error: Error) -> Error {
+    if let (ErrorKind::InvalidValue, Some(ContextValue::String(option)), Some(ContextValue::String(value))) =
+        (error.kind(), error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+        && option.starts_with(TAKES_A_LEVEL)
+        && error.get(ContextKind::SuggestedValue).is_none()
+    {
+        let advice = StyledStr::from(format!(
+            "if `{value}` is the file of the protocol, write it in front of `{TAKES_A_LEVEL}`, or write `{TAKES_A_LEVEL} must`"
+        ));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+    }
     let word = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument => word,
         _ => return error,

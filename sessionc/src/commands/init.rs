@@ -45,7 +45,10 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
     whole_file::write(output, workflow)?;
     print(format!("wrote `{}`: commit it\n", output.display()))?;
     if arguments.install.starts_with(CRATES_IO) {
-        print("before the first release of sessionc, say how to install it with `--install COMMAND`\n")?;
+        print(
+            "before the first release of sessionc, say how to install it: `sessionc init --force --install 'cargo install \
+             --locked --git ADDRESS sessionc'`\n",
+        )?;
     }
     Ok(End::Clean)
 }
@@ -100,7 +103,8 @@ fn word(path: &Path) -> Result<String, Failure> {
 
 /// Whether no shell and no YAML takes the text for more than a word.
 fn is_plain(text: &str) -> bool {
-    !text.starts_with('-')
+    !text.is_empty()
+        && !text.starts_with('-')
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+".contains(letter))
 }
 
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_a_shell_would_take_apart_is_refused() {
-        for path in ["a b.session", "$(x).session", "-x.session", "a;b.session", "ü.session"] {
+        for path in ["a b.session", "$(x).session", "-x.session", "a;b.session", "ü.session", ""] {
             assert!(matches!(word(Path::new(path)), Err(Failure::Unusual(..))), "{path}");
         }
         assert_eq!(word(Path::new("a/b-1.2_x.session")).unwrap(), "a/b-1.2_x.session");

@@ -14,6 +14,7 @@ use crate::probe::connection::Address;
 use crate::probe::report::{json, junit, list, table};
 use crate::probe::samples::Samples;
 use crate::protocol::choose;
+use crate::terminal_line;
 
 /// Probes a server, or lists what would be probed. A fault of the level that `--fail-on` names fails the probe.
 pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
@@ -28,6 +29,9 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         jobs: arguments.jobs,
     };
     if arguments.list {
+        if arguments.format == ProbeFormat::Junit {
+            return Err(Failure::ListAsJunit);
+        }
         let listed = campaign::list(&chosen, arguments.url.is_some(), &settings)?;
         print(if arguments.format == ProbeFormat::Text {
             list::text(&listed)
@@ -49,7 +53,7 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         campaign::block_on(campaign::run(&chosen, address, &settings)).map_err(Failure::Start)??;
     let threshold = arguments.fail_on.least();
     match arguments.format {
-        ProbeFormat::Text => print(table::text(&results))?,
+        ProbeFormat::Text => print(table::text(&results, terminal_line::width_of_stdout()))?,
         ProbeFormat::Json => print(json::lines(&results))?,
         ProbeFormat::Junit => print(junit::xml(&results, threshold).map_err(Failure::Report)?)?,
     }

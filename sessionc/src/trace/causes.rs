@@ -19,8 +19,8 @@ const REMEMBERED: usize = 256;
 pub(crate) struct Causes {
     reported: HashMap<Same, Again>,
     waiting: Option<Waiting>,
-    /// Steps that were assumed when a message had to wait for them, and after which the session has moved on. A step that comes
-    /// yet is late, and the message was early; one that never comes is missing.
+    /// Steps that were assumed when a message had to wait for them, and after which the session has moved on. A step
+    /// that comes yet is late, and the message was early; one that never comes is missing.
     assumed: VecDeque<(Owed, Finding)>,
 }
 

@@ -1,12 +1,16 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
+use mcp_runtime::observer::MessageText;
+use mcp_runtime::protocol::{RequestId, Side};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use super::beginnings::{Beginnings, Begun, Held};
 use super::finding::Finding;
 use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
 use crate::files::Failure;
 use crate::protocol::Chosen;
-use mcp_runtime::observer::MessageText;
 
 /// How many sessions may run side by side; the one that was silent for longest ends first.
 const SIDE_BY_SIDE: usize = 1_024;
@@ -28,6 +32,8 @@ struct Lane {
     /// `None` where the log has no names.
     name: Option<Box<str>>,
     heard: LaneState,
+    /// A session without a name after which another one has begun, while the client waits for replies of it.
+    before: Option<Box<JudgedSession>>,
 }
 
 #[derive(Debug)]
@@ -35,6 +41,13 @@ enum LaneState {
     /// Its first messages do not begin a session, and are held.
     Unknown(Held),
     Session(Box<JudgedSession>),
+}
+
+/// What says of a message to which request it replies.
+#[derive(Deserialize)]
+struct ReplyHead {
+    method: Option<IgnoredAny>,
+    id: Option<RequestId>,
 }
 
 impl Lanes {
@@ -68,12 +81,7 @@ impl Lanes {
     /// A line could not be read. It may have been a message of any session.
     pub(crate) fn missed(&mut self, line: u64) {
         self.missed = Some(line);
-        for lane in &mut self.lanes {
-            match &mut lane.heard {
-                LaneState::Unknown(held) => held.missed(line),
-                LaneState::Session(session) => session.missed(line),
-            }
-        }
+        self.lanes.iter_mut().for_each(|lane| lane.missed(line));
     }
 
     /// Where the lane with a name is: the last place from here on. If there is none, it is made.
@@ -87,7 +95,7 @@ impl Lanes {
                     silent.end(&self.beginnings, found, &mut self.summary);
                 }
                 let held = Held::new(name.is_some(), self.missed);
-                self.lanes.push(Lane { name: name.map(Box::from), heard: LaneState::Unknown(held) });
+                self.lanes.push(Lane { name: name.map(Box::from), heard: LaneState::Unknown(held), before: None });
             }
         }
         self.lanes.len().saturating_sub(1)
@@ -108,6 +116,14 @@ impl Lanes {
 }
 
 impl Lane {
+    fn missed(&mut self, line: u64) {
+        self.before.iter_mut().for_each(|session| session.missed(line));
+        match &mut self.heard {
+            LaneState::Unknown(held) => held.missed(line),
+            LaneState::Session(session) => session.missed(line),
+        }
+    }
+
     /// Judges a message of its session, or of the next one that begins with it.
     fn take(
         &mut self,
@@ -117,6 +133,13 @@ impl Lane {
         found: &mut Vec<Finding>,
         summary: &mut Summary,
     ) {
+        if let Some(before) = self.before.as_mut().filter(|before| self.heard.leaves_to(before, said, message)) {
+            before.take(said, message, found);
+            // It is over once its client waits for nothing.
+            let over = self.before.take_if(|before| !before.awaits_reply(None));
+            over.into_iter().for_each(|session| summary.add(session.finish(found)));
+            return;
+        }
         if let LaneState::Unknown(held) = &mut self.heard {
             match beginnings.hold(held, said, message, found) {
                 Begun::Unknown => return,
@@ -130,16 +153,43 @@ impl Lane {
         let LaneState::Session(session) = &mut self.heard else { return };
         if session.take(said, message, found) == Taken::Begins {
             let next = Box::new(beginnings.session(self.name.is_some()));
-            summary.add(std::mem::replace(session, next).finish(found));
+            let last = std::mem::replace(session, next);
             session.take(said, message, found);
+            // One without a name may go on with the replies that its client waits for.
+            let over = match self.name.is_none() && last.awaits_reply(None) {
+                true => self.before.replace(last),
+                false => Some(last),
+            };
+            over.into_iter().for_each(|session| summary.add(session.finish(found)));
         }
     }
 
     fn end(self, beginnings: &Beginnings, found: &mut Vec<Finding>, summary: &mut Summary) {
+        if let Some(before) = self.before {
+            summary.add(before.finish(found));
+        }
         let session = match self.heard {
             LaneState::Session(session) => *session,
             LaneState::Unknown(held) => beginnings.middle(&held, found),
         };
         summary.add(session.finish(found));
+    }
+}
+
+impl LaneState {
+    /// Whether a message is a reply for which the client waits in the session before, and not in this one.
+    fn leaves_to(&self, before: &JudgedSession, said: Said, message: MessageText<'_>) -> bool {
+        if said.sender != Side::Server {
+            return false;
+        }
+        let head = serde_json::from_slice::<ReplyHead>(message.bytes()).ok();
+        let Some(id) = head.filter(|head| head.method.is_none()).and_then(|head| head.id) else {
+            return false;
+        };
+        let is_awaited_here = match self {
+            LaneState::Session(session) => session.awaits_reply(Some(&id)),
+            LaneState::Unknown(_) => false,
+        };
+        before.awaits_reply(Some(&id)) && !is_awaited_here
     }
 }

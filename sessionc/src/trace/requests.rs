@@ -169,6 +169,11 @@ impl Requests {
         self.running.get(&(by, id.clone())).is_some_and(|request| request.is_excused)
     }
 
+    /// Whether a side has sent a request that has no reply.
+    pub(crate) fn are_running(&self, by: Side) -> bool {
+        self.running.keys().any(|(side, _)| *side == by)
+    }
+
     /// Where a request stands that has no reply.
     pub(crate) fn place(&self, by: Side, id: &RequestId) -> Option<Place> {
         self.running.get(&(by, id.clone())).map(|request| request.place)

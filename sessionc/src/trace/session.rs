@@ -134,6 +134,14 @@ impl JudgedSession {
         self.eras.has_begun() || self.eras.is_stateless()
     }
 
+    /// Whether the client waits for the reply to a request, or for any.
+    pub(crate) fn awaits_reply(&self, id: Option<&RequestId>) -> bool {
+        match id {
+            Some(id) => self.requests.place(Side::Client, id).is_some(),
+            None => self.requests.are_running(Side::Client),
+        }
+    }
+
     /// Whether the client has used an id, as far as that is remembered.
     pub(crate) fn has_used(&self, id: &RequestId) -> bool {
         self.ids.has(id)
@@ -254,8 +262,9 @@ impl JudgedSession {
             && !self.eras.has_opened()
     }
 
-    /// The client has the reply to the request which opens the session, and the log does not, or the client does not wait for it.
-    /// That is the finding, once it is known which; the session goes on as if the reply had come, whatever it announces.
+    /// The client has the reply to the request which opens the session, and the log does not, or the client does not
+    /// wait for it. That is the finding, once it is known which; the session goes on as if the reply had come, whatever
+    /// it announces.
     fn assume_reply(&mut self, place: Place, observed: &[Observed]) {
         let Some(request) = self.eras.opening() else { return };
         let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
@@ -546,7 +555,8 @@ impl JudgedSession {
         self.causes.note_instead(observed.sender, message, place, |owed| handshake.needing(owed));
     }
 
-    /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been taken now.
+    /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been
+    /// taken now.
     fn take_early_step(&mut self) {
         let Some(early) = self.came_early.take() else { return };
         let Some((side, step)) = self.causes.awaited().map(|owed| (owed.side, owed.message)) else { return };

@@ -346,6 +346,56 @@ fn help_has_the_width_of_the_terminal() {
 }
 
 #[test]
+fn numbers_of_a_probe_are_not_zero() {
+    let folder = Folder::new("numbers");
+    folder.write("good.session", COUNTER);
+    for (command, option) in [("probe", "--jobs"), ("probe", "--timeout"), ("guard", "--max-message")] {
+        for wrong in ["0", "1k", ""] {
+            let run = folder.run(&[command, "good.session", option, wrong, "--", "cat"]);
+            assert!(run.code == 2 && run.err.starts_with("error: invalid value '"), "{option}: {run:?}");
+            assert!(run.err.contains("': write a whole number, 1 or more\n"), "{option}: {run:?}");
+        }
+    }
+    let run = folder.run(&["probe", "good.session", "--list", "--format", "junit"]);
+    assert!(run.code == 2 && run.err.contains("use `--format json`") && run.out.is_empty(), "{run:?}");
+}
+
+#[test]
+fn a_file_behind_enforce_is_not_its_level() {
+    let folder = Folder::new("enforce");
+    let run = folder.run(&["guard", "--enforce", "good.session", "--", "cat"]);
+    let tip = "  tip: if `good.session` is the file of the protocol, write it in front of `--enforce`, or write `--enforce must`\n";
+    assert!(run.code == 2 && run.err.contains(tip), "{}", run.err);
+    let run = folder.run(&["guard", "good.session", "--enforce", "shuold", "--", "cat"]);
+    assert!(
+        run.err.contains("a similar value exists: 'should'") && !run.err.contains("in front of"),
+        "{}",
+        run.err
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_script_that_is_not_a_program_is_answered() {
+    let folder = Folder::new("script");
+    folder.write("good.session", COUNTER);
+    folder.write("store.py", "print()\n");
+    for command in ["guard", "probe"] {
+        let run = folder.run(&[command, "good.session", "--", "./store.py"]);
+        let instead =
+            "; it is not a program: write what runs it in front of it, as in `python3 ./store.py`\n";
+        assert!(run.code == 2 && run.err.ends_with(instead), "{run:?}");
+        let run = folder.run(&[command, "good.session", "--", "store.py"]);
+        assert!(
+            run.code == 2 && run.err.contains("; for the file of this name, write `./store.py`, or"),
+            "{run:?}"
+        );
+        let run = folder.run(&[command, "good.session", "--", "./missing.py"]);
+        assert!(run.code == 2 && run.err.contains("`./missing.py`: No such file"), "{run:?}");
+    }
+}
+
+#[test]
 fn an_option_that_is_not_there_is_not_proposed_as_a_path() {
     let folder = Folder::new("option");
     let run = folder.run(&["probe", "good.session", "--output", "x"]);

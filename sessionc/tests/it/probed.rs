@@ -40,7 +40,12 @@ fn assert_page_shows(heading: &str, samples: &str, server: &[&str]) {
 fn assert_page_shows_of(protocol: &[&str], heading: &str, samples: &str, server: &[&str]) {
     let samples = peers().join("samples").join(samples);
     let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
-    command.arg("probe").args(protocol).args(["--fail-on", "never", "--samples"]).arg(samples);
+    command
+        .env_remove("COLUMNS")
+        .arg("probe")
+        .args(protocol)
+        .args(["--fail-on", "never", "--samples"])
+        .arg(samples);
     if server.contains(&"--") {
         // It is started again and again, which takes its time where other tests run.
         command.args(["--timeout", "300"]);

@@ -60,8 +60,12 @@ impl Run {
 
 pub(crate) fn sessionc(arguments: &[&str]) -> Run {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_sessionc")).args(arguments).current_dir(folder).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_sessionc"))
+        .env_remove("COLUMNS")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
     Run {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),

@@ -17,10 +17,18 @@ struct Row {
     should: usize,
 }
 
-/// The table of all states and groups, the faults, and what was not tried.
-pub(crate) fn text(results: &Results) -> String {
-    let mut text = rows(results);
-    text.push_str(&faults(results));
+/// How far the lines below a heading are indented.
+const INDENT: usize = 2;
+/// How many characters stand between two columns.
+const GAP: usize = 2;
+/// How narrow a column may become.
+const NARROWEST: usize = 16;
+
+/// The table of all states and groups, the faults, and what was not tried. `width` is that of the terminal, if it is
+/// known: the widest column is broken into lines there.
+pub(crate) fn text(results: &Results, width: Option<usize>) -> String {
+    let mut text = rows(results, width);
+    text.push_str(&faults(results, width));
     text.push_str(&missing(results));
     let (must, should) = (results.count(Strictness::Must), results.count(Strictness::Should));
     let tried = results.tried().count();
@@ -34,7 +42,7 @@ pub(crate) fn text(results: &Results) -> String {
     text
 }
 
-fn rows(results: &Results) -> String {
+fn rows(results: &Results, width: Option<usize>) -> String {
     let head = ["state", "offences", "tried", "reactions", "faults"].map(str::to_owned);
     let mut lines = vec![head];
     for state in &results.reached {
@@ -59,7 +67,7 @@ fn rows(results: &Results) -> String {
             ]);
         }
     }
-    aligned(&lines)
+    aligned(&lines, width)
 }
 
 impl Row {
@@ -79,7 +87,7 @@ impl Row {
     }
 }
 
-fn faults(results: &Results) -> String {
+fn faults(results: &Results, width: Option<usize>) -> String {
     let mut lines = Vec::new();
     for (trial, tried) in results.tried() {
         let Some(fault) = &tried.fault else { continue };
@@ -91,7 +99,10 @@ fn faults(results: &Results) -> String {
     }
     // What is worst comes first.
     lines.sort_by_key(|[level, ..]| level != "must");
-    format!("\nfaults: what the server did\n{}", indented(&aligned(&lines)))
+    format!(
+        "\nfaults: what the server did\n{}",
+        indented(&aligned(&lines, width.map(|width| width.saturating_sub(INDENT))))
+    )
 }
 
 fn missing(results: &Results) -> String {
@@ -133,20 +144,51 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
 }
 
-/// Lines in columns, without spaces at the end.
-fn aligned<const N: usize>(lines: &[[String; N]]) -> String {
+/// Lines in columns, without spaces at the end. Where they are wider than `most`, the widest column is broken into
+/// lines.
+fn aligned<const N: usize>(lines: &[[String; N]], most: Option<usize>) -> String {
     let width = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..N).map(width).collect();
+    let mut widths: Vec<usize> = (0..N).map(width).collect();
+    let all = widths.iter().sum::<usize>() + GAP * N.saturating_sub(1);
+    let excess = most.map_or(0, |most| all.saturating_sub(most));
+    if let Some(widest) = widths.iter_mut().max().filter(|_| excess > 0) {
+        *widest = widest.saturating_sub(excess).max(NARROWEST.min(*widest));
+    }
     let line = |cells: &[String; N]| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+        let broken: Vec<Vec<String>> =
+            cells.iter().zip(&widths).map(|(cell, width)| in_lines(cell, *width)).collect();
+        let height = broken.iter().map(Vec::len).max().unwrap_or(0);
+        let part = |row: usize| {
+            let cells = broken.iter().map(|cell| cell.get(row).map_or("", String::as_str));
+            let padded = cells.zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            format!("{}\n", padded.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end())
+        };
+        (0..height).map(part).collect::<String>()
     };
     lines.iter().map(line).collect()
+}
+
+/// A text in lines of so many characters, broken between words. A word that is longer has a line of its own.
+fn in_lines(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -156,6 +198,18 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let line = |cells: [&str; 2]| cells.map(str::to_owned);
-        assert_eq!(aligned(&[line(["a", "b"]), line(["ähm", ""])]), "a    b\nähm\n");
+        assert_eq!(aligned(&[line(["a", "b"]), line(["ähm", ""])], None), "a    b\nähm\n");
+    }
+
+    #[test]
+    fn the_widest_column_is_broken_where_the_terminal_is_narrow() {
+        let lines = [["a", "16 × result, 4 × no answer", "x"], ["bb", "1 × exited with 1", "y"]];
+        let lines = lines.map(|cells| cells.map(str::to_owned));
+        let narrow = "a   16 × result, 4 ×   x\n    no answer\nbb  1 × exited with 1  y\n";
+        assert_eq!(aligned(&lines, Some(24)), narrow);
+        assert_eq!(aligned(&lines, Some(100)), aligned(&lines, None));
+        // It does not become narrower than a few words.
+        assert_eq!(aligned(&lines, Some(1)), aligned(&lines, Some(22)));
+        assert_eq!(in_lines("a-very-long-word and more", 4), ["a-very-long-word", "and", "more"]);
     }
 }

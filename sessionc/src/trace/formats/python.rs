@@ -1,5 +1,5 @@
-//! Messages as Python shows them: dictionaries, `{'jsonrpc': '2.0', 'id': 1, 'params': None}`, the objects of the Python SDK,
-//! `JSONRPCRequest(method='ping', params=None, jsonrpc='2.0', id=1)`, and bytes, `b'{"jsonrpc":"2.0","id":1}'`.
+//! Messages as Python shows them: dictionaries, `{'jsonrpc': '2.0', 'id': 1, 'params': None}`; objects of the Python
+//! SDK, `JSONRPCRequest(method='ping', params=None, jsonrpc='2.0', id=1)`; and bytes, `b'{"jsonrpc":"2.0","id":1}'`.
 
 /// How deep lists and dictionaries may lie in one another.
 const DEEPEST: usize = 128;
@@ -11,7 +11,8 @@ pub(super) fn dictionary(text: &str) -> Option<String> {
     Some(reader.json)
 }
 
-/// What an object of the Python SDK is: a message has the first field, and a request or a notification may begin with the other.
+/// What an object of the Python SDK is: a message has the first field, and a request or a notification may begin with
+/// the other.
 const FIELDS: [&str; 2] = ["jsonrpc='2.0'", "method='"];
 /// What a message has one of, as JSON.
 const MEMBERS: [&str; 3] = ["\"method\":", "\"result\":", "\"error\":"];
@@ -27,7 +28,8 @@ pub(super) struct ShownObject<'a> {
     pub(super) json: Option<String>,
 }
 
-/// The message that a line has as an object of the Python SDK. Its text has the name of a class, or nothing but the fields:
+/// The message that a line has as an object of the Python SDK. Its text has the name of a class, or nothing but the
+/// fields:
 /// `jsonrpc='2.0' id=1 result={}`.
 pub(super) fn object(line: &str) -> Option<ShownObject<'_>> {
     let [version, method] = FIELDS;
@@ -182,7 +184,8 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// The fields of an object: up to a bracket with commas between them, or with spaces between them as far as they go.
+    /// The fields of an object: up to a bracket with commas between them, or with spaces between them as far as they
+    /// go.
     fn fields(&mut self, close: Option<char>, depth: usize) -> Option<()> {
         if depth > DEEPEST {
             return None;

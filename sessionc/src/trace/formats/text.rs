@@ -75,7 +75,8 @@ pub(super) fn read(
 /// What the Python SDK says of a message of the client that it has logged as bytes before.
 const REPEATED: [&str; 3] =
     ["Validated client message: ", "Sending session message to writer: ", "Sending message to writer: "];
-/// What a library of the Python SDK says of what a server sends as events. Where the SDK logs messages, it has logged this one.
+/// What a library of the Python SDK says of what a server sends as events. Where the SDK logs messages, it has logged
+/// this one.
 const SENT_AGAIN: &[u8] = b"chunk: b";
 /// What the Python SDK says of a request that it does not show.
 const NOT_SHOWN: &[u8] = b"Received message: <mcp.shared.session.RequestResponder";

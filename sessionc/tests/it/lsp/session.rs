@@ -116,6 +116,20 @@ const SHUTDOWN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#;
 const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
 
 #[test]
+fn what_the_editor_says_and_cannot_be_read_is_shown_in_its_log() {
+    let open = r#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"untitled:a b","languageId":"session","version":1,"text":""}}}"#;
+    let close = r#"{"jsonrpc":"2.0","method":"textDocument/didClose","params":{"textDocument":{"uri":"untitled:a b"}}}"#;
+    let (code, _, err) = run(&[INITIALIZE, INITIALIZED, open, close, SHUTDOWN, EXIT]);
+    assert_eq!(code, 0, "{err}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert!(
+        lines.len() == 1
+            && lines[0].starts_with("sessionc: the payload of `DidOpen` does not have its type: "),
+        "{err}"
+    );
+}
+
+#[test]
 fn the_exit_code_says_how_the_session_ended() {
     let (code, out, err) = run(&[INITIALIZE, INITIALIZED, SHUTDOWN, EXIT]);
     assert_eq!((code, err.as_str()), (0, ""));

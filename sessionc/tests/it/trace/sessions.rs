@@ -169,3 +169,27 @@ fn text_for_people_between_the_lines_explains_nothing() {
     assert_eq!((found.places().len(), found.broken.len()), (1, 1), "{found:?}");
     assert_eq!(found.places()[0].1, "correlation");
 }
+
+#[test]
+fn a_reply_to_the_session_before_belongs_to_it() {
+    let hello = messages("real-ts240-se")[..3].to_vec();
+    let call = |id: u64| (true, json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }));
+    let reply = |id: u64| (false, json!({ "jsonrpc": "2.0", "id": id, "result": { "tools": [] } }));
+    let opening = hello[0].1["id"].as_u64().unwrap();
+    let (first, last) = (opening + 1, opening + 2);
+    // The second client begins before the first one has its last reply.
+    let mut log = [hello.as_slice(), &[call(first), reply(first), call(last)]].concat();
+    log.push(hello[0].clone());
+    let late = log.len();
+    log.push(reply(last));
+    log.extend_from_slice(&hello[1..]);
+    log.extend([call(first), reply(first)]);
+    let found = trace(written(&log));
+    assert_eq!((found.places(), &found.summary["sessions"]), (vec![], &json!(2)), "{found:?}");
+    // It is one reply, and the one that has none is found.
+    log.push(reply(last));
+    assert_eq!(trace(written(&log)).places(), [(log.len() as u64, "correlation".to_owned())]);
+    log.pop();
+    log.remove(late);
+    assert_eq!(trace(written(&log)).places(), [(6, "unanswered".to_owned())]);
+}
