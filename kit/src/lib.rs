@@ -49,6 +49,6 @@ pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, Timeou
 #[cfg(feature = "tracing")]
 pub use server::ClientLog;
 pub use server::{
-    Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Resource, ResourceNotFound, Roots,
-    Server, Tool, Tools, Typed, User, blob_at, principal, said, text_at,
+    Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Prompts, Resource, ResourceNotFound,
+    Resources, Roots, Server, Tool, Tools, Typed, User, blob_at, principal, said, text_at,
 };

@@ -19,6 +19,6 @@ pub use super::answer::Answer;
 pub use super::connection::{Call, CallError, ConnectOptions, Connection, LiveList, Subscription};
 pub use super::failure::Failure;
 pub use super::server::{
-    Client, Json, Model, Output, Progress, Prompt, Resource, ResourceNotFound, Roots, Server, Tool, Tools,
-    Typed, User, blob_at, said, text_at,
+    Client, Json, Model, Output, Progress, Prompt, Prompts, Resource, ResourceNotFound, Resources, Roots,
+    Server, Tool, Tools, Typed, User, blob_at, said, text_at,
 };

@@ -129,6 +129,23 @@ async fn a_user_who_refuses_is_asked_once() {
 }
 
 #[tokio::test]
+async fn a_user_who_refuses_is_asked_once_by_a_client_that_finds_out_what_the_server_speaks() {
+    guarded(async {
+        let (server, url) = world().await;
+        server.desk().denies = true;
+        let refused = connect(&authorization(&url), &url, None).await.unwrap_err();
+        assert!(refused.starts_with("the server could not be asked what it speaks: "), "{refused}");
+        assert!(refused.contains("the authorization server refused: access_denied"), "{refused}");
+        assert_eq!(server.take_log(), ["register", "authorize notes:read"]);
+        server.desk().denies = false;
+        let session = connect(&authorization(&url), &url, None).await.unwrap();
+        assert_eq!(call(&session, "whoami").await.unwrap(), "ada with notes:read");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn scopes_that_are_not_granted_are_not_asked_for_again() {
     guarded(async {
         let (server, url) = world().await;

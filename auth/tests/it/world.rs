@@ -121,9 +121,17 @@ impl User for Nobody {}
 
 pub(crate) type Session = mcp_protocols::eras::Client<Nobody>;
 
-pub(crate) async fn connect(authorization: &Authorization, url: &str, era: Era) -> Result<Session, String> {
-    let program = Implementation::new("test", "1");
-    let connector = Connector::new(program, ClientCapabilities::new(), Nobody).era(era);
+/// Connects in this era, or finds out which.
+pub(crate) async fn connect(
+    authorization: &Authorization,
+    url: &str,
+    era: impl Into<Option<Era>>,
+) -> Result<Session, String> {
+    let connector = Connector::new(Implementation::new("test", "1"), ClientCapabilities::new(), Nobody);
+    let connector = match era.into() {
+        Some(era) => connector.era(era),
+        None => connector,
+    };
     connector.connect_to(url, || authorization.transport()).await.map_err(|error| error.to_string())
 }
 

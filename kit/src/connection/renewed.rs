@@ -16,8 +16,8 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How long it waits at most between two attempts to subscribe at a server that cannot be reached. The wait doubles up to that.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Listens to changes. A subscription that is lost is made again: with a session that was opened again, and where the stream of a
-/// subscription breaks off.
+/// Listens to changes. A subscription that is lost is made again: with a session that was opened again, where the stream of a
+/// subscription breaks off, and where a server over HTTP ends it, because it stops.
 pub(super) struct Renewed<'a> {
     connection: &'a Connection,
     wanted: SubscriptionFilter,
@@ -26,8 +26,12 @@ pub(super) struct Renewed<'a> {
     reconnects: watch::Receiver<u64>,
     /// Not before that.
     again_at: Option<Instant>,
-    /// How long to wait once the next attempt has failed; `None` if the last one has not.
-    pause: Option<Duration>,
+    /// How long to wait once the next attempt has failed, or its subscription has ended at once.
+    pause: Duration,
+    /// When the present subscription began.
+    since: Instant,
+    /// That the server cannot be reached was reported.
+    is_reported: bool,
 }
 
 /// What a listener hears.
@@ -46,7 +50,16 @@ impl<'a> Renewed<'a> {
     ) -> Result<Renewed<'a>, Error> {
         let reconnects = connection.reconnects();
         let listening = Some(listen(connection, &wanted).await?);
-        Ok(Renewed { connection, wanted, listening, reconnects, again_at: None, pause: None })
+        Ok(Renewed {
+            connection,
+            wanted,
+            listening,
+            reconnects,
+            again_at: None,
+            pause: AGAIN_AFTER,
+            since: Instant::now(),
+            is_reported: false,
+        })
     }
 
     /// What is heard next. `None` if the server has ended the subscription, or the connection is gone.
@@ -61,10 +74,14 @@ impl<'a> Renewed<'a> {
                 }
                 match listen(self.connection, &self.wanted).await {
                     Ok(listening) => {
-                        (self.listening, self.pause) = (Some(listening), None);
+                        (self.listening, self.since, self.is_reported) =
+                            (Some(listening), Instant::now(), false);
                         return Ok(Some(Heard::Renewed));
                     }
-                    Err(error) if error.is_unreachable() => self.put_off(&error),
+                    Err(error) if error.is_unreachable() => {
+                        self.report(&error);
+                        self.put_off();
+                    }
                     Err(error) => return Err(error),
                 }
                 continue;
@@ -72,9 +89,12 @@ impl<'a> Renewed<'a> {
             tokio::select! {
                 change = listening.next() => match change {
                     Some(change) => return Ok(Some(Heard::Change(change))),
-                    None if listening.lost().is_some() => {
+                    None if listening.lost().is_some() || self.connection.client().outlives_server() => {
                         self.listening = None;
-                        self.again_at = Some(Instant::now() + AGAIN_AFTER);
+                        if self.since.elapsed() > LONGEST {
+                            self.pause = AGAIN_AFTER;
+                        }
+                        self.put_off();
                     }
                     None => return Ok(None),
                 },
@@ -83,14 +103,17 @@ impl<'a> Renewed<'a> {
         }
     }
 
-    /// The server is down: the next attempt comes later, and the first that fails is reported.
-    fn put_off(&mut self, error: &Error) {
-        if self.pause.is_none() {
+    /// The server is down: the first attempt that fails is reported.
+    fn report(&mut self, error: &Error) {
+        if !std::mem::replace(&mut self.is_reported, true) {
             self.connection.report(&Report::NotListening { problem: error.to_string() });
         }
-        let pause = self.pause.unwrap_or(AGAIN_AFTER);
-        self.pause = Some(LONGEST.min(2 * pause));
-        self.again_at = Some(Instant::now() + pause);
+    }
+
+    /// The next attempt comes later, and the one after it later still.
+    fn put_off(&mut self) {
+        self.again_at = Some(Instant::now() + self.pause);
+        self.pause = LONGEST.min(2 * self.pause);
     }
 }
 

@@ -18,7 +18,9 @@ use super::output::Output;
 use super::principal::principal;
 use super::problem::Problem;
 use super::prompt::{self, Prompt};
+use super::prompts::{self, Prompts};
 use super::resource::{self, Resource};
+use super::resources::{self, Resources};
 use super::tool::{self, Tool};
 use super::tools::{self, Tools};
 
@@ -67,9 +69,11 @@ impl<S: Send + Sync + 'static> Server<S> {
             state: Arc::new(state),
             changes: Changes::new(),
             tools: Vec::new(),
-            other_tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
+            other_tools: Vec::new(),
+            other_prompts: Vec::new(),
+            other_resources: Vec::new(),
             page_size: PAGE_SIZE,
         };
         Server { parts, options: Options::new(), revisions: None, problems: Vec::new() }
@@ -182,6 +186,20 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// left out.
     pub fn tools<T: Tools<S>>(mut self) -> Server<S> {
         self.parts.other_tools.push(tools::ToolsEntry::of::<T>());
+        self
+    }
+
+    /// Adds prompts that are known only while the program runs. One of them that has the name of another prompt of the server is
+    /// left out.
+    pub fn prompts<P: Prompts<S>>(mut self) -> Server<S> {
+        self.parts.other_prompts.push(prompts::PromptsEntry::of::<P>());
+        self
+    }
+
+    /// Adds resources that are known only while the program runs. Where another resource of the server has the URI of one of
+    /// them, that one is read.
+    pub fn resources<R: Resources<S>>(mut self) -> Server<S> {
+        self.parts.other_resources.push(resources::ResourcesEntry::of::<R>());
         self
     }
 

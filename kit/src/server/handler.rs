@@ -14,13 +14,13 @@ use mcp_protocols::eras::{Asker, Changes, Context, Handler, Offer};
 use mcp_protocols::rounds::Round;
 use mcp_runtime::RpcError;
 
-use super::super::failure::refusal;
+use super::super::failure::{Failure, refusal};
 #[cfg(feature = "tracing")]
 use super::log::logged;
 use super::not_found::{ResourceNotFound, resource_refusal};
 use super::page::page;
 use super::typed::Typed;
-use super::{prompt, resource, tool, tools};
+use super::{prompt, prompts, resource, resources, tool, tools};
 
 /// What a server has.
 pub(super) struct Parts<S> {
@@ -29,10 +29,12 @@ pub(super) struct Parts<S> {
     pub(super) state: Arc<S>,
     pub(super) changes: Changes,
     pub(super) tools: Vec<tool::ToolEntry<S>>,
-    /// Those that are known only while the program runs.
-    pub(super) other_tools: Vec<tools::ToolsEntry<S>>,
     pub(super) prompts: Vec<prompt::PromptEntry<S>>,
     pub(super) resources: Vec<resource::ResourceEntry<S>>,
+    // Those that are known only while the program runs.
+    pub(super) other_tools: Vec<tools::ToolsEntry<S>>,
+    pub(super) other_prompts: Vec<prompts::PromptsEntry<S>>,
+    pub(super) other_resources: Vec<resources::ResourcesEntry<S>>,
     pub(super) page_size: usize,
 }
 
@@ -91,6 +93,88 @@ impl<S: Send + Sync + 'static> Parts<S> {
         Err(RpcError::invalid_params(format!("there is no tool `{}`", params.name)))
     }
 
+    /// Fills a prompt in.
+    async fn got(&self, asker: Asker, params: GetPromptParams) -> Result<GetPromptResult, RpcError> {
+        let state = || Arc::clone(&self.state);
+        if let Some(entry) = self.find_prompt(&params.name) {
+            return entry.get(state(), asker, self.changes.clone(), params).await;
+        }
+        for entry in &self.other_prompts {
+            let got = entry.get(state(), asker.clone(), self.changes.clone(), &params).await?;
+            if let Some(result) = got {
+                return Ok(result);
+            }
+        }
+        Err(RpcError::invalid_params(format!("there is no prompt `{}`", params.name)))
+    }
+
+    /// Reads a resource.
+    async fn contents(
+        &self,
+        asker: Asker,
+        params: ReadResourceParams,
+    ) -> Result<ReadResourceResult, Failure> {
+        let state = || Arc::clone(&self.state);
+        if let Some(entry) = self.find_resource(&params.uri) {
+            return entry.read(state(), asker, self.changes.clone(), params).await;
+        }
+        for entry in &self.other_resources {
+            let read = entry.read(state(), asker.clone(), self.changes.clone(), &params.uri).await?;
+            if let Some(result) = read {
+                return Ok(result);
+            }
+        }
+        Err(ResourceNotFound::at(params.uri).into())
+    }
+
+    /// A client wants to hear of the changes of a resource.
+    async fn watched(&self, context: Context, uri: &str) -> Result<(), Failure> {
+        let state = || Arc::clone(&self.state);
+        if let Some(entry) = self.find_resource(uri) {
+            return entry.watch(state(), context, uri.to_owned()).await;
+        }
+        for entry in &self.other_resources {
+            if entry.watch(state(), context.clone(), uri).await? {
+                return Ok(());
+            }
+        }
+        Err(ResourceNotFound::at(uri).into())
+    }
+
+    /// Suggests values for an argument; `None` if the server has no such prompt or resource template.
+    async fn suggested(
+        &self,
+        context: Context,
+        params: CompleteParams,
+    ) -> Result<Option<Vec<String>>, Failure> {
+        let state = || Arc::clone(&self.state);
+        let (name, known, others): (_, _, Vec<prompts::CompleteOf<S>>) = match &params.r#ref {
+            CompletionReference::RefPrompt(prompt) => (
+                prompt.name.clone(),
+                self.find_prompt(&prompt.name).map(|entry| &entry.complete),
+                self.other_prompts.iter().map(|entry| entry.complete).collect(),
+            ),
+            CompletionReference::RefResource(template) => (
+                template.uri.clone(),
+                self.resources.iter().find(|entry| entry.uri == template.uri).map(|entry| &entry.complete),
+                self.other_resources.iter().map(|entry| entry.complete).collect(),
+            ),
+            _ => return Ok(None),
+        };
+        let typed = Typed::of(params);
+        if let Some(complete) = known {
+            return complete(state(), context, typed).await.map(Some);
+        }
+        for complete in &others {
+            let values = complete(state(), context.clone(), name.clone(), typed.clone()).await?;
+            if values.is_some() {
+                return Ok(values);
+            }
+        }
+        // Whether it is one of them, only their lists say.
+        Ok((!others.is_empty()).then(Vec::new))
+    }
+
     fn find_resource(&self, uri: &str) -> Option<&resource::ResourceEntry<S>> {
         // One URI alone goes ahead of a template.
         let fixed = self.resources.iter().find(|entry| entry.uri == uri);
@@ -104,13 +188,15 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         if !self.tools.is_empty() || !self.other_tools.is_empty() {
             can = can.tools(ToolsCapability::new().list_changed(true));
         }
-        if !self.prompts.is_empty() {
+        let has_prompts = !self.prompts.is_empty() || !self.other_prompts.is_empty();
+        let has_resources = !self.resources.is_empty() || !self.other_resources.is_empty();
+        if has_prompts {
             can = can.prompts(PromptsCapability::new().list_changed(true));
         }
-        if !self.resources.is_empty() {
+        if has_resources {
             can = can.resources(ResourcesCapability::new().subscribe(true).list_changed(true));
         }
-        if !self.prompts.is_empty() || !self.resources.is_empty() {
+        if has_prompts || has_resources {
             can = can.completions(Object::new());
         }
         let offer = Offer::new(self.info.clone(), can);
@@ -157,6 +243,11 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         for entry in &self.resources {
             resources.extend(entry.list(Arc::clone(&self.state), context.clone()).await?);
         }
+        for entry in &self.other_resources {
+            let listed = entry.list(Arc::clone(&self.state), context.clone()).await?;
+            // One that the server has itself goes ahead.
+            resources.extend(listed.into_iter().filter(|listed| self.find_resource(&listed.uri).is_none()));
+        }
         let (resources, next) = page(resources, params.cursor.as_deref(), self.page_size)?;
         let mut result = ListResourcesResult::new(resources, 0, CacheScope::Private);
         result.next_cursor = next;
@@ -165,10 +256,14 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
 
     async fn list_resource_templates(
         &self,
-        _: Context,
+        context: Context,
         params: PaginatedParams,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
-        let templates = self.resources.iter().filter_map(resource::ResourceEntry::template);
+        let mut templates: Vec<_> =
+            self.resources.iter().filter_map(resource::ResourceEntry::template).collect();
+        for entry in &self.other_resources {
+            templates.extend(entry.templates(Arc::clone(&self.state), context.clone()).await?);
+        }
         let (templates, next) = page(templates, params.cursor.as_deref(), self.page_size)?;
         let mut result = ListResourceTemplatesResult::new(templates, 0, CacheScope::Private);
         result.next_cursor = next;
@@ -181,27 +276,31 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         params: ReadResourceParams,
     ) -> Result<Round<ReadResourceResult>, RpcError> {
         let version = params.meta.protocol_version.clone();
-        let read = async {
-            let entry = self.find_resource(&params.uri).ok_or_else(|| ResourceNotFound::at(&*params.uri))?;
-            entry.read(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params).await
-        };
+        let read = self.contents(asker.clone(), params);
         let read = logged(asker.clone(), read).await.map_err(|failure| resource_refusal(failure, &version));
         read.map(Into::into)
     }
 
     async fn watch(&self, context: Context, uri: &str) -> Result<(), RpcError> {
         let version = context.meta().protocol_version.clone();
-        let watched = match self.find_resource(uri) {
-            Some(entry) => entry.watch(Arc::clone(&self.state), context, uri.to_owned()).await,
-            None => Err(ResourceNotFound::at(uri).into()),
-        };
+        let watched = self.watched(context, uri).await;
         watched.map_err(|failure| resource_refusal(failure, &version))
     }
 
-    async fn list_prompts(&self, _: Context, params: PaginatedParams) -> Result<ListPromptsResult, RpcError> {
+    async fn list_prompts(
+        &self,
+        context: Context,
+        params: PaginatedParams,
+    ) -> Result<ListPromptsResult, RpcError> {
         let client = &params.meta.client_capabilities;
         let prompts =
             self.prompts.iter().filter(|entry| entry.is_for(client)).map(|entry| entry.prompt.clone());
+        let mut prompts: Vec<_> = prompts.collect();
+        let mut names: HashSet<_> = self.prompts.iter().map(|entry| entry.prompt.name.clone()).collect();
+        for entry in &self.other_prompts {
+            let listed = entry.list(Arc::clone(&self.state), context.clone()).await?;
+            prompts.extend(listed.into_iter().filter(|prompt| names.insert(prompt.name.clone())));
+        }
         let (prompts, next) = page(prompts, params.cursor.as_deref(), self.page_size)?;
         let mut result = ListPromptsResult::new(prompts, 0, CacheScope::Private);
         result.next_cursor = next;
@@ -213,26 +312,13 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         asker: Asker,
         params: GetPromptParams,
     ) -> Result<Round<GetPromptResult>, RpcError> {
-        let unknown = || RpcError::invalid_params(format!("there is no prompt `{}`", params.name));
-        let entry = self.find_prompt(&params.name).ok_or_else(unknown)?;
-        let got = entry.get(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params);
+        let got = self.got(asker.clone(), params);
         logged(asker, got).await.map(Into::into)
     }
 
     async fn complete(&self, context: Context, params: CompleteParams) -> Result<CompleteResult, RpcError> {
-        let complete = match &params.r#ref {
-            CompletionReference::RefPrompt(prompt) => {
-                self.find_prompt(&prompt.name).map(|entry| &entry.complete)
-            }
-            CompletionReference::RefResource(template) => {
-                let mut entries = self.resources.iter();
-                entries.find(|entry| entry.uri == template.uri).map(|entry| &entry.complete)
-            }
-            _ => None,
-        };
         let unknown = || RpcError::invalid_params("there is no such prompt or resource template");
-        let complete = complete.ok_or_else(unknown)?;
-        let values = complete(Arc::clone(&self.state), context, Typed::of(params)).await.map_err(refusal)?;
+        let values = self.suggested(context, params).await.map_err(refusal)?.ok_or_else(unknown)?;
         let (total, more) = (values.len(), values.len() > MOST_VALUES);
         let mut completion = Completion::new(values.into_iter().take(MOST_VALUES));
         completion.total = i64::try_from(total).ok();

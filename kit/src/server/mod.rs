@@ -1,10 +1,9 @@
 //! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
 //!
-//! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type; so has
-//! `tools.rs`, for tools that are known only while the program runs. `needs.rs`
-//! and `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
-//! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions. A program that is a client
-//! itself uses `connection/`.
+//! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type; so have
+//! `tools.rs`, `prompts.rs` and `resources.rs`, for what is known only while the program runs. `needs.rs` and `client.rs` are
+//! what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read what it logs. `typed.rs` is
+//! what a user has typed where a client asks for suggestions. A program that is a client itself uses `connection/`.
 
 mod builder;
 mod client;
@@ -19,7 +18,9 @@ mod principal;
 mod problem;
 mod progress;
 mod prompt;
+mod prompts;
 mod resource;
+mod resources;
 mod template;
 mod tool;
 mod tools;
@@ -36,7 +37,9 @@ pub use principal::principal;
 pub use problem::Problem;
 pub use progress::Progress;
 pub use prompt::{Prompt, said};
+pub use prompts::Prompts;
 pub use resource::{Resource, blob_at, text_at};
+pub use resources::Resources;
 pub use tool::Tool;
 pub use tools::Tools;
 pub use typed::Typed;

@@ -29,6 +29,8 @@ impl Tool<Events> for Greet {
 
     async fn run(self, _: &Events, client: Client<User>) -> Result<String, Failure> {
         client.progress(1, 2).message("asking").await?;
+        client.log(LoggingLevel::Debug, "a client was asked").await?;
+        client.log(LoggingLevel::Warning, "its name is not known").await?;
         let name = client.ask::<Name>("Who is there?").await?.accepted().ok_or("nothing was said")?.name;
         client.progress(2, 2).await?;
         Ok(format!("Hello, {name}!"))
@@ -165,6 +167,27 @@ async fn the_tools_of_both_are_listed_and_called_and_its_client_answers() {
             let expected = [(Some(1), Some("asking".to_owned())), (Some(2), None)];
             assert_eq!(reports, expected, "{before:?} {behind:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn its_client_reads_what_is_logged_behind_it() {
+    for (before, behind_it) in ERAS {
+        let (events, _) = mpsc::unbounded_channel();
+        let (_, server) = behind(behind_it, &events).await;
+        let gateway = Server::new("gateway", "1", Behind(vec![("", server)])).tools::<Behind>();
+        let (near, far) = duplex();
+        tokio::spawn(gateway.serve(far));
+        let (line, mut lines) = mpsc::unbounded_channel();
+        let log = move |message: LoggingMessageParams| drop(line.send(message.data));
+        let client = asks("Ada", before).on_log(LoggingLevel::Warning, log).connect(near).await.unwrap();
+        assert_eq!(client.call_text("greet", json!({})).await.unwrap(), "Hello, Ada!");
+        drop(client);
+        let mut read = Vec::new();
+        while let Some(line) = lines.recv().await {
+            read.push(line);
+        }
+        assert_eq!(read, ["its name is not known"], "{before:?} {behind_it:?}");
     }
 }
 

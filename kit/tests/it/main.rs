@@ -8,6 +8,7 @@ mod children;
 mod connection;
 mod gateway;
 mod handlers;
+mod joined;
 mod prelude;
 mod revisions;
 mod server;

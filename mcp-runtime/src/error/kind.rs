@@ -1,4 +1,4 @@
-//! `is_timeout`, `is_cancelled`, `is_closed`, `is_refused` and `is_unreachable`.
+//! `is_timeout`, `is_cancelled`, `is_closed`, `is_refused`, `is_unreachable` and `is_unsent`.
 
 use super::variants::Error;
 
@@ -44,6 +44,13 @@ impl Error {
     /// without the feature `http-client`.
     #[cfg(not(feature = "http-client"))]
     pub fn is_unreachable(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the message was not sent at all, which only a client over HTTP can tell: false without the feature
+    /// `http-client`.
+    #[cfg(not(feature = "http-client"))]
+    pub fn is_unsent(&self) -> bool {
         false
     }
 }

@@ -91,15 +91,18 @@ impl Context {
     /// If the session has ended, or the server does not offer `logging`.
     pub async fn log(&self, params: LoggingMessageParams) -> Result<(), McpError> {
         match &self.way {
-            ContextWay::Request(context)
-                if self.meta.log_level.is_some_and(|least| params.level >= least) =>
-            {
-                context.peer().send_log_message(params).await
-            }
-            ContextWay::Session(context, level) if level.get().is_none_or(|least| params.level >= least) => {
-                context.peer().send_log_message(params.into()).await
-            }
-            _ => Ok(()),
+            _ if self.log_level().is_none_or(|least| params.level < least) => Ok(()),
+            ContextWay::Request(context) => context.peer().send_log_message(params).await,
+            ContextWay::Session(context, _) => context.peer().send_log_message(params.into()).await,
+        }
+    }
+
+    /// The lowest severity of the messages that [`log`](Self::log) sends, as far as the client has said: of a session that has
+    /// set no level all are sent. `None` if the client wants none.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        match &self.way {
+            ContextWay::Request(_) => self.meta.log_level,
+            ContextWay::Session(_, level) => Some(level.get().unwrap_or(LoggingLevel::Debug)),
         }
     }
 

@@ -95,7 +95,11 @@ impl Lanes {
                     silent.end(&self.beginnings, found, &mut self.summary);
                 }
                 let held = Held::new(name.is_some(), self.missed);
-                self.lanes.push(Lane { name: name.map(Box::from), heard: LaneState::Unknown(held), before: None });
+                self.lanes.push(Lane {
+                    name: name.map(Box::from),
+                    heard: LaneState::Unknown(held),
+                    before: None,
+                });
             }
         }
         self.lanes.len().saturating_sub(1)
@@ -133,7 +137,9 @@ impl Lane {
         found: &mut Vec<Finding>,
         summary: &mut Summary,
     ) {
-        if let Some(before) = self.before.as_mut().filter(|before| self.heard.leaves_to(before, said, message)) {
+        if let Some(before) =
+            self.before.as_mut().filter(|before| self.heard.leaves_to(before, said, message))
+        {
             before.take(said, message, found);
             // It is over once its client waits for nothing.
             let over = self.before.take_if(|before| !before.awaits_reply(None));

@@ -10,8 +10,8 @@ use mcp_protocols::eras::types::*;
 use mcp_protocols::eras::{Change, Client, Connector};
 use mcp_protocols::rounds::User;
 use mcp_runtime::RpcError;
-use mcp_runtime::transport::Child;
 use mcp_runtime::transport::http::HttpClient;
+use mcp_runtime::transport::{Child, duplex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -78,6 +78,10 @@ async fn a_client_hears_of_changes_at_a_url() -> Result<(), Box<dyn Error>> {
 
     let desk = desk::server()?;
     let changes = desk.handler().changes.clone();
+    // Over HTTP the client of the kit would subscribe again.
+    let (near, far) = duplex();
+    let of_streams = desk.clone();
+    let streaming = tokio::spawn(async move { of_streams.serve(far).await });
     let http = HttpServer::new(ServerOptions::default(), move |transport| {
         let desk = desk.clone();
         async move { drop(desk.serve(transport).await) }
@@ -88,7 +92,7 @@ async fn a_client_hears_of_changes_at_a_url() -> Result<(), Box<dyn Error>> {
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
 
     let client = connector().connect_to(url, || HttpClient::new(url)).await?;
-    let of_types = options().connect_url(url).await?;
+    let of_types = options().connect(near).await?;
     let heard = async {
         hear(client).await?;
         hear_of_tools(&of_types).await?;
@@ -108,6 +112,7 @@ async fn a_client_hears_of_changes_at_a_url() -> Result<(), Box<dyn Error>> {
         () = told => {}
     }
     serving.abort();
+    streaming.abort();
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The examples of `docs/server.md`, which run here.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -192,8 +193,35 @@ impl Tools<Behind> for Behind {
     }
 }
 
+impl Prompts<Behind> for Behind {
+    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
+        let mut all = Vec::new();
+        for (prefix, server) in &behind.0 {
+            for mut prompt in server.prompts().await? {
+                prompt.name.insert_str(0, prefix);
+                all.push(prompt);
+            }
+        }
+        Ok(all)
+    }
+
+    async fn get(
+        behind: &Behind,
+        name: &str,
+        arguments: BTreeMap<String, String>,
+        client: Client,
+    ) -> Result<Option<GetPromptResult>, Failure> {
+        for (prefix, server) in &behind.0 {
+            if let Some(prompt) = name.strip_prefix(prefix) {
+                return Ok(Some(server.pass_on_prompt(prompt, arguments, &client).await?));
+            }
+        }
+        Ok(None)
+    }
+}
+
 #[tokio::test]
-async fn a_gateway_has_the_tools_of_the_servers_behind_it() {
+async fn a_gateway_has_the_tools_and_prompts_of_the_servers_behind_it() {
     let (near, far) = duplex();
     let behind = server();
     let changed = behind.changes();
@@ -211,8 +239,10 @@ async fn a_gateway_has_the_tools_of_the_servers_behind_it() {
     });
 
     let (near, far) = duplex();
-    tokio::spawn(gateway.serve(far));
+    tokio::spawn(gateway.prompts::<Behind>().serve(far));
     let client = ConnectOptions::new("test", "1.0.0").connect(near).await.unwrap();
+    let weekly = client.prompt("notes_weekly", [("days", "2")]).await.unwrap();
+    assert_eq!(weekly.messages, [said(Role::User, "Summarise the notes of the last 2 days.")]);
     let added: Value = client.call("notes_add_note", json!({ "text": "buy milk" })).await.unwrap();
     assert_eq!(added, json!({ "id": 0 }));
     let mut tools = client.live_tools().await.unwrap();
@@ -245,7 +275,7 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 11);
+    assert_eq!(examples, 12);
     let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
     assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
     for block in page.split("```json\n").skip(1) {

@@ -136,6 +136,41 @@ async fn a_subscription_whose_connection_is_cut_is_made_again() {
 }
 
 #[tokio::test]
+async fn a_subscription_goes_on_with_the_server_that_takes_the_place_of_one_that_stops() {
+    let notes = || Server::new("notes", "1.0.0", ()).resource::<Note>();
+    let http = notes().http(ServerOptions::default()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let relay = Relay::to(listener.local_addr().unwrap()).await;
+    let router = axum::Router::new().route("/mcp", http.method_router());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let first = test_support::spawn(async move {
+        http.serve(listener, router, async move { drop(stopped.await) }).await.unwrap();
+    });
+
+    let url = format!("http://{}/mcp", relay.address);
+    let client = ConnectOptions::new("test", "1").era(Era::Requests).connect_url(&url).await.unwrap();
+    let mut subscription = client.subscribe(["notes://0"]).await.unwrap();
+    let mut resources = client.live_resources().await.unwrap();
+    let replacing = async {
+        // It ends its subscriptions with their replies.
+        drop(stop);
+        first.await.unwrap();
+        let second = notes();
+        let changes = second.changes();
+        let at = relay.close().await;
+        (Relay::at(at, serve(second).await).await, changes)
+    };
+    let (changed, listed, (_relay, changes)) =
+        tokio::join!(subscription.next(), resources.changed(), replacing);
+    assert_eq!(changed.unwrap().unwrap(), "notes://0");
+    assert!(listed.unwrap().is_some());
+    changes.resource("notes://0");
+    changes.resources();
+    assert_eq!(subscription.next().await.unwrap().unwrap(), "notes://0");
+    assert!(resources.changed().await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_be_reached_is_not_said_to_lack_something() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

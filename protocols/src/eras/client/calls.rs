@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures_core::future::BoxFuture;
 use mcp_runtime::Error;
 
-use super::answerers::Answerer;
+use super::answerers::{Answerer, OfCall};
 use super::connected::{Client, Way};
 use crate::mcp_2026_07_28::types::{
     CallToolParams, CallToolResult, CompleteParams, CompleteResult, GetPromptParams, GetPromptResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedParams,
-    ProgressParams, ReadResourceParams, ReadResourceResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingMessageParams, PaginatedParams, ProgressParams, ReadResourceParams, ReadResourceResult,
 };
 use crate::rounds::{RoundsError, User};
 
@@ -30,7 +30,7 @@ pub struct Call<'a, U, R> {
 pub struct CallSettings {
     timeout: Option<Duration>,
     on_progress: Option<OnProgress>,
-    answerer: Option<Answerer>,
+    own: OfCall,
 }
 
 type OnProgress = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
@@ -60,7 +60,18 @@ impl<U, R: MayAsk> Call<'_, U, R> {
     /// the client's own otherwise. What is still asked for a call that was dropped counts as asked in the call that runs by
     /// then. Open a client for each of those who may be asked.
     pub fn answered_by(mut self, user: impl User + 'static) -> Self {
-        self.settings.answerer = Some(Answerer::new(user));
+        self.settings.own.answerer = Some(Answerer::new(user));
+        self
+    }
+
+    /// Takes what the server logs for this call, in place of the client's own [`on_log`](crate::eras::Connector::on_log). A proxy
+    /// passes it on to its own client. A server of 2026-07-28 logs what `params.meta` asks for; in a session, what the client
+    /// has asked for, or as much as the server likes.
+    ///
+    /// A message of the log does not say to which call it belongs. It goes to this call if no other such call runs, and to the
+    /// client's own otherwise. What is still logged for a call that was dropped counts as that of the call that runs by then.
+    pub fn on_log(mut self, on_log: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
+        self.settings.own.on_log = Some(Arc::new(on_log));
         self
     }
 }
@@ -186,14 +197,15 @@ macro_rules! rounds {
             $kind: $method($params) -> $result or RoundsError,
             |client, params, settings|
                 requests => {
+                    let _running = client.calls.begin(settings.own.clone());
                     let call = |params| set!(requests.$method(params), settings);
-                    match settings.answerer.clone() {
+                    match settings.own.answerer.clone() {
                         Some(answerer) => client.answering.with_user(answerer).call(params, call).await,
                         None => client.answering.call(params, call).await,
                     }
                 },
                 session => {
-                    let _running = session.calls.begin(settings.answerer.clone());
+                    let _running = client.calls.begin(settings.own.clone());
                     let call = set!(session.client.$method(params.into()), settings);
                     call.await.map(Into::into).map_err(RoundsError::Call)
                 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::super::era::Era;
 use super::super::handler::Offer;
+use super::answerers::RunningCalls;
 use super::watching::Session;
 use crate::mcp_2026_07_28 as requests;
 use crate::mcp_2026_07_28::types::RequestMeta;
@@ -21,8 +22,12 @@ use crate::rounds::Answering;
 pub struct Client<U> {
     pub(super) way: Way,
     pub(super) answering: Answering<Arc<U>>,
+    /// The calls in which the server may ask.
+    pub(super) calls: Arc<RunningCalls>,
     pub(super) meta: RequestMeta,
     pub(super) offer: Offer,
+    /// Whether messages arrive in the order in which they are sent, as they do over one connection.
+    pub(super) is_ordered: bool,
     /// Whether the client is closed: the tasks of its subscriptions end then.
     pub(super) closing: watch::Sender<bool>,
 }
@@ -50,6 +55,13 @@ impl<U> Client<U> {
     /// What the server is, and what it can do.
     pub fn offer(&self) -> &Offer {
         &self.offer
+    }
+
+    /// Whether the client goes on with another server that takes the place of this one, as one that is restarted does: over HTTP
+    /// without a session each request may meet another. Such a server ends a subscription when it stops, so
+    /// [`listen`](Self::listen) again.
+    pub fn outlives_server(&self) -> bool {
+        !self.is_ordered && self.era() == Era::Requests
     }
 
     /// The metadata of each request: the revision, what the client can do, and who it is. In a session the server has learnt

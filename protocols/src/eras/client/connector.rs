@@ -17,9 +17,9 @@ use super::super::changes::BEHIND;
 use super::super::era::{Era, VERSION};
 use super::super::handler::Offer;
 use super::super::older;
-use super::answerers::RunningCalls;
+use super::answerers::{OnLog, RunningCalls};
 use super::connected::{Client, Way};
-use super::user::{Log, OnLog, SessionUser};
+use super::user::{Log, SessionUser};
 use super::watching::Session;
 use crate::mcp_2025_11_25 as handshake;
 use crate::mcp_2025_11_25::types::{InitializeParams, SetLevelParams};
@@ -233,8 +233,10 @@ impl<U: User + 'static> Connector<U> {
 
     /// Asks the server what it speaks.
     async fn discover(&self, transport: impl Transport) -> Result<Found<U>, ConnectError> {
+        let is_ordered = transport.is_ordered();
         let client = requests::McpClient::with_options(transport, self.options.clone());
-        tokio::spawn(client.incoming().serve(Log(self.on_log_of())));
+        let calls: Arc<RunningCalls> = Arc::default();
+        tokio::spawn(client.incoming().serve(Log { calls: Arc::clone(&calls), on_log: self.on_log_of() }));
         let mut meta =
             RequestMeta::new(VERSION, self.capabilities.clone()).client_info(self.client_info.clone());
         if let Some((least, _)) = &self.log {
@@ -257,7 +259,7 @@ impl<U: User + 'static> Connector<U> {
                     let offer = offer_of(found);
                     let (way, answering) = (Way::Requests(client), self.answering());
                     let closing = watch::Sender::default();
-                    Ok(Found::Requests(Client { way, answering, meta, offer, closing }))
+                    Ok(Found::Requests(Client { way, answering, calls, meta, offer, is_ordered, closing }))
                 }
                 Ok(found) => self.or_session(client, found.supported_versions),
                 Err(Error::Refused(error)) if error.code == UNSUPPORTED_VERSION => {
@@ -275,6 +277,8 @@ impl<U: User + 'static> Connector<U> {
                 Err(Error::Disconnected { reason }) => {
                     Err(ConnectError::Ended(Error::Disconnected { reason }))
                 }
+                // It would not reach the server with a handshake either, and a user would be asked to log in once more.
+                Err(error) if error.is_unsent() => Err(ConnectError::NotDiscovered(error)),
                 // Whatever else it is: the server does not know the request.
                 Err(_) if self.era.is_none() => {
                     Ok(Found::Session(FirstQuestion { _client: client, _probe: None }))
@@ -300,6 +304,7 @@ impl<U: User + 'static> Connector<U> {
     /// Performs the handshake.
     async fn begin_session(&self, transport: impl Transport) -> Result<Client<U>, ConnectError> {
         let options = self.options.clone().revisions(REVISIONS).first_id(FIRST_ID);
+        let is_ordered = transport.is_ordered();
         let client = handshake::McpClient::with_options(transport, options);
         let changes = broadcast::Sender::new(BEHIND);
         let unasked = changes.downgrade();
@@ -322,10 +327,12 @@ impl<U: User + 'static> Connector<U> {
         let capabilities = older::recast(&found.capabilities).unwrap_or_default();
         let offer = Offer { instructions: found.instructions, ..Offer::new(found.server_info, capabilities) };
         Ok(Client {
-            way: Way::Session(Session::new(client, calls, unasked)),
+            way: Way::Session(Session::new(client, unasked)),
             answering: self.answering(),
+            calls,
             meta,
             offer,
+            is_ordered,
             closing: watch::Sender::default(),
         })
     }
@@ -400,7 +407,7 @@ pub enum ConnectError {
     Ended(Error),
     /// The server speaks the newer era, and refuses the client.
     Refused(RpcError),
-    /// The server does not know `server/discover`, or could not be asked, and the program speaks no other era.
+    /// The server could not be asked; or it does not know `server/discover`, and the program speaks no other era.
     NotDiscovered(Error),
     /// The server does not answer `server/discover` in time, and the program speaks no other era.
     NoAnswer {

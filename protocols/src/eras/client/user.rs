@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 
 use super::super::changes::Change;
 use super::super::older::recast;
-use super::answerers::RunningCalls;
+use super::answerers::{OnLog, RunningCalls};
 use crate::mcp_2025_11_25::client as handshake;
 use crate::mcp_2025_11_25::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult,
@@ -17,24 +17,22 @@ use crate::mcp_2026_07_28::client as requests;
 use crate::mcp_2026_07_28::types as newer;
 use crate::rounds::{User, unless_cancelled};
 
-/// Takes the messages of the server's log.
-pub(super) type OnLog = Arc<dyn Fn(newer::LoggingMessageParams) + Send + Sync>;
-
 /// Takes what a server without sessions sends for no subscription.
-pub(super) struct Log(pub(super) Option<OnLog>);
+pub(super) struct Log {
+    pub(super) calls: Arc<RunningCalls>,
+    pub(super) on_log: Option<OnLog>,
+}
 
 impl requests::Handler for Log {
     async fn log_message(&self, _: requests::Context, params: newer::LoggingMessageParams) {
-        if let Some(on_log) = &self.0 {
-            on_log(params);
-        }
+        self.calls.log(self.on_log.as_ref(), params);
     }
 }
 
 /// Takes what a server sends in a session.
 pub(super) struct SessionUser<U> {
     pub(super) user: Arc<U>,
-    /// The calls that run, one of which may have a user of its own.
+    /// The calls that run, one of which may have a user or a log of its own.
     pub(super) calls: Arc<RunningCalls>,
     pub(super) on_log: Option<OnLog>,
     pub(super) changes: broadcast::Sender<Change>,
@@ -64,7 +62,7 @@ async fn wanted<T>(
 /// What the user of the only call that runs answers, or the client's own.
 macro_rules! answered {
     ($self:ident, $context:ident, $method:ident($($asked:ident)?)) => {
-        match $self.calls.answerer() {
+        match $self.calls.only().answerer {
             Some(answerer) => wanted($context, answerer.$method($($asked)?)).await?,
             None => wanted($context, $self.user.$method($($asked)?)).await?,
         }
@@ -73,9 +71,7 @@ macro_rules! answered {
 
 impl<U: User + 'static> handshake::Handler for SessionUser<U> {
     async fn log_message(&self, _: handshake::Context, params: LoggingMessageParams) {
-        if let Some(on_log) = &self.on_log {
-            on_log(params.into());
-        }
+        self.calls.log(self.on_log.as_ref(), params.into());
     }
 
     async fn elicit(

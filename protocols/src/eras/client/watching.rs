@@ -7,7 +7,6 @@ use mcp_runtime::Error;
 use tokio::sync::{Mutex, broadcast, watch};
 
 use super::super::changes::Change;
-use super::answerers::RunningCalls;
 use crate::mcp_2025_11_25::types::ResourceParams;
 use crate::mcp_2025_11_25::{Active, McpClient, Watched as Watching, client};
 
@@ -17,8 +16,6 @@ use crate::mcp_2025_11_25::{Active, McpClient, Watched as Watching, client};
 /// ended. Resources do not wait for each other.
 pub(super) struct Session {
     pub(super) client: McpClient<Active>,
-    /// The calls in which the server may ask.
-    pub(super) calls: Arc<RunningCalls>,
     /// What has changed, as long as the session lasts.
     pub(super) changes: broadcast::WeakSender<Change>,
     resources: std::sync::Mutex<HashMap<String, Arc<Mutex<Option<Resource>>>>>,
@@ -39,12 +36,8 @@ pub(super) struct Watched {
 }
 
 impl Session {
-    pub(super) fn new(
-        client: McpClient<Active>,
-        calls: Arc<RunningCalls>,
-        changes: broadcast::WeakSender<Change>,
-    ) -> Session {
-        Session { client, calls, changes, resources: std::sync::Mutex::default() }
+    pub(super) fn new(client: McpClient<Active>, changes: broadcast::WeakSender<Change>) -> Session {
+        Session { client, changes, resources: std::sync::Mutex::default() }
     }
 
     /// Subscribes to a resource, unless the session has.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::Frame;
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
 use mcp_runtime::error::ReconnectError;
 use mcp_runtime::transport::http::{
     ClientOptions, HttpClient, HttpConnections, HttpError, ListenOptions, ServerOptions,
@@ -527,4 +528,33 @@ async fn the_first_call_has_the_second_id() {
         assert_eq!(ids, [&json!(0), &json!(1)]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_call_for_which_there_is_no_room_was_not_delivered() {
+    guarded(async {
+        for status in [429, 503] {
+            let server = Fake::start(move |asked, before| {
+                let error = json!({ "code": -32000, "message": "the server is full" });
+                let body = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "error": error });
+                greeting(asked).unwrap_or_else(|| match (asked.what(), before) {
+                    ("GET", _) => fake::status(405),
+                    (_, 0) => fake::text(status, "application/json", body.to_string()),
+                    _ => fine(asked),
+                })
+            })
+            .await;
+            let (session, _) = ready(transport(&server.url())).await.unwrap();
+            let error = session.call_tool(call("echo")).await.unwrap_err();
+            assert!(error.is_unreachable(), "{error:?}");
+            let Some(HttpError::Status { error: Some(said), .. }) = error.http() else { panic!("{error:?}") };
+            assert_eq!(said.message, "the server is full");
+            assert_eq!(said_by(&session).await, "fine");
+        }
+    })
+    .await;
+}
+
+async fn said_by(session: &McpClient<Active>) -> String {
+    said(&session.call_tool(call("echo")).await.unwrap()).to_owned()
 }

@@ -167,6 +167,15 @@ async fn a_reply_that_cannot_be_held_becomes_an_error() {
         settle().await;
         let answer = host.ask(&Ask::post(large(3, 400 * KIB)).session(&id)).await;
         assert!(answer.json()["result"].is_object());
+        // One for which there is never room does not come if the client tries again.
+        let refused = host.ask(&Ask::post(large(4, 600 * KIB)).session(&id)).await.json();
+        assert_eq!(
+            (&refused["error"]["code"], &refused["error"]["data"]["limit"]),
+            (&json!(-32603), &json!("session_bytes"))
+        );
+        let message = refused["error"]["message"].as_str().unwrap();
+        let advice = "for which the limit `session_bytes` of 524288 has no room: ask for less";
+        assert!(message.ends_with(advice), "{message}");
     })
     .await;
 }

@@ -296,4 +296,20 @@ impl Error {
     pub fn is_unreachable(&self) -> bool {
         self.http().is_some_and(HttpError::may_pass)
     }
+
+    /// Returns whether the message was not sent at all: over HTTP, the server cannot be reached, or the
+    /// [`HeaderProvider`](super::HeaderProvider) has failed, as one does whose user has not logged in.
+    ///
+    /// ```
+    /// use mcp_runtime::Error;
+    ///
+    /// assert!(!Error::Cancelled.is_unsent());
+    /// ```
+    pub fn is_unsent(&self) -> bool {
+        match self.http() {
+            Some(HttpError::Request(cause)) => cause.is_connect(),
+            Some(HttpError::Headers(_) | HttpError::NoTls(_)) => true,
+            _ => false,
+        }
+    }
 }

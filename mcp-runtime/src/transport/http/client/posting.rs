@@ -241,7 +241,9 @@ async fn refused(
     let is_json = has_form(response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = first_bytes(response, most).await;
-    if let (true, [id]) = (is_json, message.asks()) {
+    // A call that the server has no room for has not reached it. Of a step the session may go on from where it was.
+    let not_taken = !message.is_step() && is_no_room(response.status());
+    if let (true, [id]) = (is_json && !not_taken, message.asks()) {
         let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX, Dialect::WithoutJsonrpc), Ok(Envelope::Error { id, .. }) if id == own)
         {
@@ -250,6 +252,11 @@ async fn refused(
         }
     }
     Err(not_delivered(failure.saying(&body)))
+}
+
+/// Whether a status says that a request was not taken, and may be taken later.
+fn is_no_room(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
 }
 
 /// Reads a stream until the reply has come, and takes it up where it was if it is cut.

@@ -37,8 +37,17 @@ impl StreamEvent {
         if !self.kind.is_reply() {
             return None;
         }
-        let error = RpcError::busy(format!("the reply cannot be held until it is read: {exhausted}"))
-            .with_data(serde_json::json!({ "limit": exhausted.name }));
+        let (bytes, limit) = (self.message.len(), exhausted.limit);
+        let error = if bytes > limit {
+            // However often the client asks.
+            RpcError::internal_error(format!(
+                "the reply has {bytes} bytes, for which the limit `{}` of {limit} has no room: ask for less",
+                exhausted.name
+            ))
+        } else {
+            RpcError::busy(format!("the reply cannot be held until it is read: {exhausted}"))
+        };
+        let error = error.with_data(serde_json::json!({ "limit": exhausted.name }));
         let list = self.kind == MessageKind::Batch;
         let mut message = Vec::new();
         if list {
