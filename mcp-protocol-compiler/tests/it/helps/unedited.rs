@@ -72,6 +72,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("begin the body with one message", "what opens an instance is the author's choice"),
     ("let the other side answer first", "the order of the messages is the author's choice"),
     ("so write both orders", "what follows the second message is the author's choice"),
+    ("write the refusal as a branch next to the reply", "where the refusal leads is the author's choice"),
+    ("where it starts again, or delete `rec", "no branch ends that could start it again"),
     ("let one of them wait for the other", "which side waits is the author's choice"),
     ("write the same channels side by side", "more than can be compared"),
     ("define it, `Paying = End`", "a role that is declared twice has the name"),
