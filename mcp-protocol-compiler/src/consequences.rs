@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::Side;
 use crate::checks::{alternatives, announcements, gates, unused};
 use crate::declarations::{Definition, Resolution};
 use crate::diagnostic::{Code, Diagnostic, has_errors};
-use crate::findings::{channels, declarations, imports, replies, shapes};
+use crate::findings::{channels, declarations, imports, recursion, replies, shapes};
 use crate::relation;
 use crate::resolve::recovery;
 use crate::source::{FileId, SourceMap, Span};
@@ -35,7 +35,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 26] = [
+const CONSEQUENCES: [(Code, Cause); 27] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
@@ -61,6 +61,8 @@ const CONSEQUENCES: [(Code, Cause); 26] = [
     // A gate stays closed if its capability is announced nowhere.
     (gates::NEVER_SENT, Cause::Finding(announcements::NEVER_ANNOUNCED)),
     (gates::NEVER_OPEN, Cause::Finding(announcements::NEVER_ANNOUNCED)),
+    // The name that nothing defines may be that of the loop.
+    (recursion::NEVER_AGAIN, Cause::Finding(declarations::UNDEFINED_DEFINITION)),
     // A message is unused if only an unused definition has it.
     (unused::UNUSED_MESSAGE, Cause::Finding(declarations::UNUSED_DEFINITION)),
     // The undeclared name may be the missing request, or carry the missing key.

@@ -14,7 +14,6 @@ use mcp_protocol_compiler::diagnostic::render::render_all;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
-use mcp_protocol_compiler::symbols::{SymbolKind, symbols};
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 use mcp_protocol_machine::TableError;
 
@@ -115,23 +114,6 @@ pub(crate) enum Failure {
     Session(mcp_runtime::Error),
     /// No command has this name; the names that there are.
     NoCommand(String, Vec<String>),
-}
-
-impl Failure {
-    /// A file has no role of a side, `client` or `server`. A file that it imports may declare one.
-    pub(crate) fn no_role(path: &Path, side: &'static str) -> Failure {
-        let names = symbols(path, &mut reader(path)).ok();
-        let declarations = names.iter().flat_map(|names| {
-            let roles = names.all().iter().filter(|symbol| symbol.kind == SymbolKind::Role);
-            roles.flat_map(|role| &role.declarations).map(|declared| names.sources().slice(declared.item))
-        });
-        let mut of_side = declarations.filter(|declared| {
-            let declares =
-                declared.strip_prefix(side).is_some_and(|rest| rest.starts_with(char::is_whitespace));
-            declares && !declared.contains('\n')
-        });
-        Failure::NoRole(path.to_path_buf(), side, of_side.next().map(str::to_owned))
-    }
 }
 
 impl fmt::Display for Failure {

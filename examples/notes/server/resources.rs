@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use mcp_kit::types::{self, PromptMessage, ResourceContents, Role};
 use mcp_kit::{
-    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Typed, principal, said, text_at,
+    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Typed, principal_of, said, text_at,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,12 +34,12 @@ impl Resource<Store> for OneNote {
     }
 
     async fn list(notes: &Store, context: &Context) -> Result<Vec<types::Resource>, Failure> {
-        let notes = notes.find(&owner(principal(context)), "", "")?.into_iter();
+        let notes = notes.find(&owner(principal_of(context)), "", "")?.into_iter();
         Ok(notes.map(|note| types::Resource::new(note.uri, note.text)).collect())
     }
 
     async fn watch(self, notes: &Store, context: &Context) -> Result<(), Failure> {
-        note(&self, notes, principal(context)).map(drop)
+        note(&self, notes, principal_of(context)).map(drop)
     }
 }
 
@@ -60,7 +60,7 @@ impl Prompt<Store> for Review {
     }
 
     async fn complete(notes: &Store, context: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
-        let notes = notes.find(&owner(principal(context)), "", &typed.text)?;
+        let notes = notes.find(&owner(principal_of(context)), "", &typed.text)?;
         let tags: BTreeSet<_> = notes.into_iter().map(|note| note.tag).collect();
         Ok(tags.into_iter().filter(|tag| !tag.is_empty()).collect())
     }

@@ -15,7 +15,7 @@ use super::client::Client;
 use super::handler::Parts;
 use super::needs::Needs;
 use super::output::Output;
-use super::principal::principal;
+use super::principal::principal_of;
 use super::problem::Problem;
 use super::prompt::{self, Prompt};
 use super::prompts::{self, Prompts};
@@ -281,7 +281,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         }
         let changes = self.parts.changes.clone();
         let server = eras::Server::new(self.parts);
-        let server = server.with_changes(changes).options(self.options).principal(principal);
+        let server = server.with_changes(changes).options(self.options).principal(principal_of);
         match self.revisions {
             Some(revisions) => server.revisions(revisions).map_err(Problem::Revisions),
             None => Ok(server),

@@ -17,7 +17,7 @@ use super::super::answer::Answer;
 use super::super::failure::Failure;
 use super::super::schema::form_of;
 use super::needs::{Has, Model, Needs, Roots, User};
-use super::principal::principal;
+use super::principal::principal_of;
 use super::progress::Progress;
 
 /// The client that a tool, a prompt or a resource works for, of which it needs `N`. What it may ask stands in its type: a
@@ -62,7 +62,7 @@ impl<N> Client<N> {
 
     /// The principal that makes the request: over HTTP, what the function of `ServerOptions::principal` has named.
     pub fn principal(&self) -> Option<String> {
-        principal(&self.context())
+        principal_of(&self.context())
     }
 
     /// The same client with other needs, if it can do what they say: for a tool that does more where it can.

@@ -33,7 +33,7 @@ pub use log::ClientLog;
 pub use needs::{Has, Model, Needs, Roots, User};
 pub use not_found::ResourceNotFound;
 pub use output::{Json, Output};
-pub use principal::principal;
+pub use principal::principal_of;
 pub use problem::Problem;
 pub use progress::Progress;
 pub use prompt::{Prompt, said};

@@ -69,6 +69,11 @@ pub(super) enum FindingKind {
     Unguarded(String),
     /// A branch that belongs to the loop of a variable, and does not use it.
     BranchOfLoop(Name),
+    /// A loop that nothing starts again, and where its branches end.
+    NeverAgain {
+        variable: Name,
+        ends: Vec<Span>,
+    },
     /// `dual` before a variable.
     DualOfVariable(String),
 
@@ -236,6 +241,7 @@ impl Finding {
             self.what,
             FindingKind::UnusedDefinition(_)
                 | FindingKind::BranchOfLoop(_)
+                | FindingKind::NeverAgain { .. }
                 | FindingKind::OnlyStopsNothing { .. }
         )
     }

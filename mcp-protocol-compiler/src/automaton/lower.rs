@@ -223,7 +223,11 @@ impl<'a> Lowering<'a> {
                 self.named(name, view, true)
             }
             Tail::Recursion { variable, body, parenthesised, .. } => {
-                if !parenthesised {
+                if never_starts_again(variable, body) {
+                    let ends = ends_of(body);
+                    let never = FindingKind::NeverAgain { variable: variable.clone(), ends };
+                    self.findings.push(never.at(variable.span));
+                } else if !parenthesised {
                     self.branches_of_the_loop(variable, body);
                 }
                 let node = self.graph.add(Node::Pending);
@@ -359,6 +363,37 @@ fn ends<'t>(body: &'t Tail, variable: &str) -> Option<Vec<Span>> {
 }
 
 /// Whether a variable is used in a piece of text; an inner loop of the same name hides it.
+/// Whether a loop is not started again anywhere in its body. Where the body could not be read, that is not known.
+fn never_starts_again<'a>(variable: &Name, body: &'a Choice) -> bool {
+    let mut waiting: Vec<&'a Tail> = body.branches.iter().map(|branch| &branch.tail).collect();
+    while let Some(tail) = waiting.pop() {
+        let mut choice =
+            |choice: &'a Choice| waiting.extend(choice.branches.iter().map(|branch| &branch.tail));
+        match tail {
+            Tail::End(_) => {}
+            Tail::Missing(_) => return false,
+            Tail::Name(name) | Tail::Dual { name, .. } if name.text == variable.text => return false,
+            Tail::Name(_) | Tail::Dual { .. } => {}
+            // The inner one hides it.
+            Tail::Recursion { variable: inner, .. } if inner.text == variable.text => {}
+            Tail::Group(body, _) | Tail::Recursion { body, .. } => choice(body),
+            Tail::Parallel(parts, _) => parts.iter().for_each(choice),
+            Tail::Replicated(body, _) => waiting.push(body),
+        }
+    }
+    true
+}
+
+/// Where the branches of a loop end that could start it again.
+fn ends_of(body: &Choice) -> Vec<Span> {
+    let ends = body.branches.iter().flat_map(|branch| match &branch.tail {
+        Tail::End(end) if !branch.actions.is_empty() => vec![*end],
+        Tail::Group(inner, _) => ends_of(inner),
+        _ => Vec::new(),
+    });
+    ends.collect()
+}
+
 fn mentions(sequence: &Sequence, variable: &str) -> bool {
     mentioned(&sequence.tail, variable)
 }

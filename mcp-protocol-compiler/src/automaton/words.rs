@@ -120,6 +120,7 @@ impl Words<'_> {
             }
             FindingKind::Unguarded(name) => recursion::unguarded(name, at),
             FindingKind::BranchOfLoop(variable) => recursion::branch_belongs_to_loop(variable, at),
+            FindingKind::NeverAgain { variable, ends } => recursion::never_again(variable, ends),
             FindingKind::DualOfVariable(name) => recursion::dual_of_variable(at, name),
 
             FindingKind::WithoutRequest { direction, name, request, other_way, before, fits } => {

@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 101] = pages! {
+static PAGES: [Page; 102] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -186,6 +186,7 @@ static PAGES: [Page; 101] = pages! {
     findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
     findings::recursion::DUAL_OF_VARIABLE, "S0204", "`dual` before the variable of a loop";
+    findings::recursion::NEVER_AGAIN, "S0205", "a loop that nothing starts again";
     findings::choices::TWO_OPERATORS, "S0211", "`⊕` and `&` at one level";
     findings::choices::NO_FIRST_ACTION, "S0212", "a branch that does not start with an action";
     findings::choices::SAME_FIRST_ACTION, "S0213", "two branches that start alike";

@@ -133,6 +133,9 @@ fn declare_message(diagnostic: Diagnostic, name: &str) -> Diagnostic {
     )
 }
 
+/// What other notations write where a session type is over.
+const OVER: [&str; 9] = ["null", "nil", "stop", "skip", "done", "exit", "return", "finish", "close"];
+
 /// A name where a definition is expected.
 ///
 /// `variables` are the loops around it; `None` behind `dual`, where no loop can stand. `replicated` says that it stands
@@ -177,6 +180,10 @@ pub fn undefined_definition(
             "did you mean `End`? its first letter alone is a capital",
             [Edit::replace(name.span, "End")],
         );
+    }
+    if OVER.contains(&name.text.as_str()) {
+        let edit = Edit::replace(name.span, "End");
+        return diagnostic.suggest("write `End`: a session type that is over ends in it", [edit]);
     }
     match nearest(&name.text, sorted(definitions.chain(variables.into_iter().flatten().copied()))) {
         Some(near) => did_you_mean(diagnostic, name.span, near),

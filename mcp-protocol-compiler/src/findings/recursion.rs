@@ -13,6 +13,8 @@ pub const ACROSS: Code = Code("S0202");
 pub const BRANCH_OF_LOOP: Code = Code("S0203");
 /// `dual` before a recursion variable.
 pub const DUAL_OF_VARIABLE: Code = Code("S0204");
+/// A loop that nothing starts again.
+pub const NEVER_AGAIN: Code = Code("S0205");
 
 /// What a loop cannot cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +144,21 @@ pub fn branch_belongs_to_loop(variable: &Name, branch: Span) -> Diagnostic {
         format!("if not, put the loop alone in parentheses: `( rec {name} . … )`"),
         [TextChange::EndLoop(variable.span, branch)],
     )
+}
+
+/// `rec x . !A . End`: nothing starts the loop again. `ends` is where its branches end.
+pub fn never_again(variable: &Name, ends: &[Span]) -> Diagnostic {
+    let name = &variable.text;
+    let finding =
+        Diagnostic::warning(NEVER_AGAIN, variable.span, format!("nothing starts the loop `{name}` again"))
+            .label("`rec` names a place, and does not repeat by itself");
+    match ends {
+        [] => finding.help(format!("write `{name}` where it starts again, or delete `rec {name} .`")),
+        _ => finding.suggest(
+            format!("write `{name}` in place of `End` where it starts again, or delete `rec {name} .`"),
+            ends.iter().map(|end| Edit::replace(*end, name.as_str())),
+        ),
+    }
 }
 
 /// `dual x` where x is a variable.

@@ -19,7 +19,7 @@ mod token;
 pub use codes::*;
 use lookalike::{changes_direction, number};
 pub use quoted::{UNKNOWN_ESCAPE, UNTERMINATED_TEXT, quote, value};
-pub use token::{CONDITIONS, CommentToken, Documentation, Kind, LOOPS, Lexed, TYPES, Token};
+pub use token::{CHOICES, CONDITIONS, CommentToken, Documentation, Kind, LOOPS, Lexed, TYPES, Token};
 
 /// Reads all of a file.
 pub fn lex(sources: &SourceMap, file: FileId) -> Lexed {

@@ -12,7 +12,7 @@ use super::lookalike::{
     advice, changes_direction, is_dash, is_invisible, is_quote, is_wide_dash, meant, number,
 };
 use super::quoted::{self, UNKNOWN_ESCAPE, UNTERMINATED_TEXT};
-use super::token::{CONDITIONS, CommentToken, Documentation, Kind, LOOPS, Lexed, Token};
+use super::token::{CHOICES, CONDITIONS, CommentToken, Documentation, Kind, LOOPS, Lexed, Token};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::source::{FileId, SourceMap, Span};
 
@@ -370,7 +370,7 @@ impl<'s> Scanner<'s> {
     /// Whether the last token is a word that begins a loop or a condition elsewhere.
     fn is_behind_statement(&self) -> bool {
         let last = self.lexed.tokens.last().map(|last| self.sources.slice(last.span(self.file)));
-        last.is_some_and(|last| LOOPS.contains(&last) || CONDITIONS.contains(&last))
+        last.is_some_and(|last| [&LOOPS[..], &CONDITIONS, &CHOICES].iter().any(|words| words.contains(&last)))
     }
 
     /// What to write in place of a brace that has no meaning.

@@ -130,6 +130,9 @@ pub struct Lexed {
 /// Words that begin a condition in other languages.
 pub const CONDITIONS: [&str; 6] = ["if", "when", "match", "switch", "case", "unless"];
 
+/// Words that begin a choice, or channels side by side, in other notations.
+pub const CHOICES: [&str; 8] = ["choice", "select", "offer", "branch", "either", "alt", "par", "parallel"];
+
 /// Words that begin a loop in other languages.
 pub const LOOPS: [&str; 6] = ["loop", "repeat", "while", "for", "forever", "many"];
 

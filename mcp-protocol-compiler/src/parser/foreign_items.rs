@@ -29,7 +29,10 @@ impl Parser<'_> {
         if defines && !of_role {
             return Some(self.word_before_definition());
         }
-        if USES.contains(&word) && matches!(next.kind, Kind::Word | Kind::Text | Kind::DoubleColon) {
+        if self.token().starts_line
+            && USES.contains(&word)
+            && matches!(next.kind, Kind::Word | Kind::Text | Kind::DoubleColon)
+        {
             return Some(self.use_of_file());
         }
         None

@@ -5,8 +5,12 @@ use super::cursor::Parser;
 use super::session::not_a_word;
 use crate::ast::{Action, Operator, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
-use crate::lexer::{CONDITIONS, Kind, LOOPS};
+use crate::lexer::{CHOICES, CONDITIONS, Kind, LOOPS};
 use crate::source::Span;
+
+/// How a choice is written.
+const BRANCHES: &str = "write the branches alone, `!A . S ⊕ !B . T` where this role chooses, `?A . S & ?B . T` where the peer \
+                        chooses: the first message of a branch selects it";
 
 impl Parser<'_> {
     /// Takes what stands in place of the `.` behind an action: `->`, `=>`, `:`, `then`. Returns whether something did.
@@ -53,7 +57,8 @@ impl Parser<'_> {
         }
         let span = self.span();
         let finding = if sign.kind == Kind::Question {
-            Diagnostic::error(MALFORMED_CHOICE, span, format!("`?` behind `{shown}`"))
+            let what = if shown.is_empty() { "a parenthesis".to_owned() } else { format!("`{shown}`") };
+            Diagnostic::error(MALFORMED_CHOICE, span, format!("`?` behind {what}"))
                 .label("a step is not left out")
                 .suggest("delete it; what may happen or not is a choice, `A ⊕ B`", [Edit::delete(span)])
         } else if self.sources.slice(before).starts_with('(') {
@@ -151,22 +156,28 @@ impl Parser<'_> {
             self.skip_in_choice(false);
             return Some(Tail::Missing(start.to(self.previous())));
         }
-        let loops = LOOPS.contains(&word) && next.kind == Kind::Open;
-        if loops && !self.is_defined(word) && !self.is_bound(word) {
-            let finding = not_a_word(word, start)
-                .help("a loop is written `rec again . ( … )`, with `again` where it starts again");
-            let index = self.index();
-            self.bump();
-            let behind = self.behind_brackets().unwrap_or_default();
-            for _ in 0..behind {
-                self.bump();
+        let help = match word {
+            _ if LOOPS.contains(&word) => {
+                "a loop is written `rec again . ( … )`, with `again` where it starts again"
             }
-            self.report_at(index, finding);
-            let all = start.to(self.previous());
-            self.skip_in_choice(true);
-            return Some(Tail::Missing(all));
+            "par" | "parallel" => "channels side by side are written in parentheses, `( S, T )`",
+            _ if CHOICES.contains(&word) => BRANCHES,
+            _ => return None,
+        };
+        if next.kind != Kind::Open || self.is_defined(word) || self.is_bound(word) {
+            return None;
         }
-        None
+        let finding = not_a_word(word, start).help(help);
+        let index = self.index();
+        self.bump();
+        let behind = self.behind_brackets().unwrap_or_default();
+        for _ in 0..behind {
+            self.bump();
+        }
+        self.report_at(index, finding);
+        let all = start.to(self.previous());
+        self.skip_in_choice(true);
+        Some(Tail::Missing(all))
     }
 
     /// Whether a method stands behind `!` or `?`, in quotes or with a sign in it that no name has.
@@ -213,9 +224,13 @@ impl Parser<'_> {
             return None;
         }
         let index = self.index();
-        let both = self.bump().to(self.bump());
+        let mut both = self.bump().to(self.bump());
+        while self.kind() == Kind::Bar && self.span().start == both.end {
+            both = both.to(self.bump());
+        }
         let (operator, sign) = self.operator_here();
-        let finding = Diagnostic::error(MALFORMED_CHOICE, both, "`||` is not an operator");
+        let message = format!("`{}` is not an operator", shorten(self.sources.slice(both)));
+        let finding = Diagnostic::error(MALFORMED_CHOICE, both, message);
         let finding = finding
             .suggest(
                 "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses",
@@ -228,10 +243,6 @@ impl Parser<'_> {
 }
 
 fn not_a_condition(word: &str, span: Span) -> Diagnostic {
-    let finding =
-        Diagnostic::error(MISSING_TYPE, span, format!("`{}` does not begin a choice", shorten(word)));
-    finding.help(
-        "write the branches alone, `!A . S ⊕ !B . T` where this role chooses, `?A . S & ?B . T` where the peer chooses: the \
-         first message of a branch selects it",
-    )
+    let message = format!("`{}` does not begin a choice", shorten(word));
+    Diagnostic::error(MISSING_TYPE, span, message).help(BRANCHES)
 }

@@ -31,6 +31,7 @@ mod shared;
 mod suggestions;
 mod suspension;
 mod suspension_races;
+mod undone;
 pub(crate) mod words;
 
 #[cfg(test)]

@@ -146,10 +146,11 @@ impl Race {
                 "if they cross, one role opens one of the sub-sessions and the other role the other one"
                     .to_owned()
             }
-            Fault::Parts => {
-                "each accepts the other's message, but where that leads depends on which came first"
-                    .to_owned()
-            }
+            Fault::Parts => match self.undone(walk) {
+                Some(undone) => undone.consequence(messages),
+                None => "each accepts the other's message, but where that leads depends on which came first"
+                    .to_owned(),
+            },
         }
     }
 
@@ -256,9 +257,14 @@ impl Race {
             }
             (true, false) => format!("write `{first}` behind `{second}`, too, {both}"),
             (false, true) => format!("write `{second}` behind `{first}`, too, {both}"),
-            (true, true) => {
-                format!("let `{first}` before `{second}` and `{second}` before `{first}` lead to one state")
-            }
+            (true, true) => match self.undone(walk) {
+                Some(undone) => undone.remedy(messages, author),
+                None => {
+                    format!(
+                        "let `{first}` before `{second}` and `{second}` before `{first}` lead to one state"
+                    )
+                }
+            },
         }
     }
 

@@ -5,8 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mcp_protocol_machine::protocol::Literal;
+
 use crate::ast::Name;
-use crate::declarations::{Alternative, DeclaredShape, Form, Position, is_struct, pascal};
+use crate::declarations::{Alternative, DeclaredShape, Form, Position, Record, is_struct, pascal};
 use crate::source::Span;
 
 /// Names all of them; the new shapes stand behind the declared ones.
@@ -75,9 +77,8 @@ impl Inner {
                 self.union(parts, &part("Value", shape.name.span))
             }
             Form::Union(parts) => {
-                let number = parts.len();
-                let parts = parts.into_iter().enumerate().map(|(index, mut part_of)| {
-                    let name = if number > 2 { format!("Part{}", index + 1) } else { "Value".to_owned() };
+                let names = names_of_alternatives(&parts);
+                let parts = parts.into_iter().zip(names).map(|(mut part_of, name)| {
                     let site = part(&name, part_of.span);
                     let form = match std::mem::replace(&mut part_of.form, Form::Any) {
                         form @ Form::Literal(_) => form,
@@ -170,6 +171,58 @@ impl Inner {
             *place = shape;
         }
         Form::Named(index)
+    }
+}
+
+/// What the names of alternatives end in that have none. Several records are called by what tells them apart: by a field
+/// that is a literal in each of them, or else by the first field that only this one requires.
+fn names_of_alternatives(parts: &[Alternative]) -> Vec<String> {
+    let records: Vec<Option<&Record>> = parts
+        .iter()
+        .map(|part| match &part.form {
+            Form::Record(record) => Some(record),
+            _ => None,
+        })
+        .collect();
+    let others = || records.iter().flatten();
+    let number = others().count();
+    let requires = |record: &Record, name: &str| {
+        record.fields.iter().any(|field| !field.optional && field.name.text == name)
+    };
+    let literal = |record: &Record, name: &str| {
+        let field = record.fields.iter().find(|field| !field.optional && field.name.text == name)?;
+        match &field.form {
+            Form::Literal(literal) => Some(name_of_literal(literal)).filter(|name| !name.is_empty()),
+            _ => None,
+        }
+    };
+    let apart = |record: &Record| {
+        let mut fields = record.fields.iter().filter(|field| !field.optional);
+        let tells = fields.find_map(|field| {
+            let name = field.name.text.as_str();
+            let all: HashSet<String> = others().filter_map(|other| literal(other, name)).collect();
+            (all.len() == number).then(|| literal(record, name)).flatten()
+        });
+        let mut fields = record.fields.iter().filter(|field| !field.optional);
+        let own = |name: &str| others().filter(|other| requires(other, name)).count() == 1;
+        tells.or_else(|| fields.find(|field| own(&field.name.text)).map(|field| part_name(&field.name.text)))
+    };
+    let place =
+        |index: usize| if parts.len() > 2 { format!("Part{}", index + 1) } else { "Value".to_owned() };
+    let named = records
+        .iter()
+        .enumerate()
+        .map(|(index, record)| record.filter(|_| number > 1).and_then(apart).unwrap_or_else(|| place(index)));
+    named.collect()
+}
+
+/// What a name ends in that says a literal.
+fn name_of_literal(literal: &Literal) -> String {
+    match literal {
+        Literal::Text(text) => pascal(text),
+        Literal::Bool(value) => pascal(&value.to_string()),
+        Literal::Int(number) if *number < 0 => format!("Minus{}", number.unsigned_abs()),
+        Literal::Int(number) => number.to_string(),
     }
 }
 

@@ -263,7 +263,8 @@ fn written_types_are_compared_by_what_they_say() {
         let codes: Vec<&str> = compilation
             .diagnostics
             .iter()
-            .filter(|found| found.severity > Severity::Note)
+            // That some of these loops are never started again is what makes them alike.
+            .filter(|found| found.severity > Severity::Note && found.code.0 != "S0205")
             .map(|found| found.code.0)
             .collect();
         let expected: &[&str] = if fits { &[] } else { &["S0501"] };
@@ -298,4 +299,32 @@ fn stars_in_a_star_are_stars() {
     ] {
         assert_eq!(code(nested), flat, "{nested}");
     }
+}
+
+/// An inner sub-session that the client opens and the server moves, in an outer one that the client ends.
+fn nested(outer: &str, inner: &str) -> Vec<String> {
+    let text = format!(
+        "request Open \"open\" (_) -> Opened (_)\nnotification Begin \"begin\" (_)\nnotification Close \"close\" (_)\n\
+         notification Track \"track\" (_)\nnotification Untrack \"untrack\" (_)\nnotification Moved \"moved\" (_)\n\
+         notification Gone \"gone\" (_)\n\
+         key doc = Open.doc | Begin.doc | Close.doc | Track.doc | Untrack.doc | Moved.doc | Gone.doc\n\
+         key mark = Track.mark | Untrack.mark | Moved.mark | Gone.mark\n\
+         client Editor\nserver Hub = dual Editor\nEditor = *Doc\nDoc = {outer}\nEditing = !Close . End\n\
+         Mark = {inner}\n"
+    );
+    let compilation = compile_files(&[("nested.session", &text)]);
+    let errors = compilation.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| found.code.0.to_owned()).collect()
+}
+
+#[test]
+fn the_reply_that_opens_a_sub_session_comes_behind_what_was_meant_for_those_within_the_last_one() {
+    let answered = "!Open . ?Opened . (Editing, *Mark)";
+    let moved = "!Track . ?Moved . ?Gone . End";
+    assert_eq!(nested(answered, moved), [""; 0]);
+    // Nothing is answered before the inner one is opened.
+    assert_eq!(nested("!Begin . (Editing, *Mark)", moved), ["S0407"]);
+    // The inner one itself may end while a message is on its way to it, and its mark may be used again at once.
+    let untracked = "!Track . ( ?Moved . Going & !Untrack . End )\nGoing = ?Gone . End & !Untrack . End";
+    assert!(nested(answered, untracked).contains(&"S0407".to_owned()));
 }

@@ -133,4 +133,6 @@ fn protocols_of_the_project_mean_what_they_meant() {
     }
     println!("{counts:?}");
     assert!(counts.texts[&Origin::Project].1 > 30 && counts.messages > 250, "{counts:?}");
+    let made = |change: &str| counts.changes.get(change).is_some_and(|times| *times > 5);
+    assert!(made("Group") && made("Payload"), "{counts:?}");
 }

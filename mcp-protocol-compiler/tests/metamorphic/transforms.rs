@@ -10,6 +10,8 @@ use mcp_protocol_compiler::format;
 use mcp_protocol_compiler::lexer::{Kind, lex};
 use mcp_protocol_compiler::source::{SourceMap, Span};
 
+use crate::groups::grouped;
+use crate::payloads::written_otherwise;
 use crate::random::Random;
 use crate::texts::parsed;
 use crate::tree::{Files, Node, free, free_of, group, name, one, only, single, size, substitute};
@@ -31,6 +33,10 @@ pub(crate) enum Change {
     Names,
     /// Some definitions stand in a file that is imported.
     Split,
+    /// The messages of branches that go on alike are a group.
+    Group,
+    /// A payload is written as a shape.
+    Payload,
 }
 
 /// All of them; those that find most are there more than once.
@@ -49,6 +55,8 @@ pub(crate) const CHANGES: &[Change] = &[
     Change::Sides,
     Change::Names,
     Change::Split,
+    Change::Group,
+    Change::Payload,
 ];
 
 /// How large a text may become.
@@ -74,6 +82,8 @@ impl Change {
             Change::Sides => sides(files),
             Change::Names => names(files, random),
             Change::Split => split(files, random),
+            Change::Group => grouped(files, random),
+            Change::Payload => written_otherwise(files, random),
         }
     }
 }
@@ -258,7 +268,7 @@ fn definitions(files: &mut Files, random: &mut Random) -> bool {
 }
 
 /// A name that nothing in the files has.
-fn fresh(files: &Files, prefix: &str) -> String {
+pub(crate) fn fresh(files: &Files, prefix: &str) -> String {
     let text: String = files.values().map(mcp_protocol_compiler::format::file).collect();
     (1..).map(|number| format!("{prefix}{number}")).find(|name| !text.contains(name.as_str())).unwrap()
 }

@@ -9,6 +9,7 @@ use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
 use crate::machine_json::{self, MachinePart};
 use crate::print::{print, print_json};
+use crate::protocol::without_role;
 use crate::report::{Channel, Report};
 
 /// Prints one diagram.
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
         RoleChoice::Server => (Side::Server, "server"),
     };
     let Some(mut diagram) = Diagram::of(compiled, side) else {
-        return Err(Failure::NoRoleToDraw(Box::new(Failure::no_role(&arguments.file, word))));
+        return Err(without_role(&arguments.file, word));
     };
     if let Some(name) = &arguments.definition {
         let unknown = || {
