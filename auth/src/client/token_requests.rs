@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::error::AuthorizationError;
-use super::fetch::Fetcher;
+use super::fetch::{FetchError, Fetcher};
 use super::nonces::Nonces;
 use super::proof_key::ProofKey;
 use crate::secret::Secret;
@@ -55,13 +55,13 @@ impl Proofs {
 impl TokenRequests<'_> {
     /// Sends a request; once more, if the authorization server wants a nonce and gives one.
     async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, AuthorizationError> {
-        let Some(proofs) = &self.proofs else { return Ok(self.fetcher.request(request).await?) };
+        let Some(proofs) = &self.proofs else { return self.answer(request).await };
         let url = self.fetcher.address(&request.uri().to_string())?;
         let mut is_repeated = false;
         loop {
             let proof = proofs.header(request.method(), &url, None)?;
             request.headers_mut().insert(DPOP, proof);
-            let response = self.fetcher.request(request.clone()).await?;
+            let response = self.answer(request.clone()).await?;
             let has_nonce = proofs.nonces.note(&url, response.headers());
             if is_repeated || !has_nonce || !wants_nonce(&response) {
                 return Ok(response);
@@ -72,15 +72,30 @@ impl TokenRequests<'_> {
     }
 }
 
+/// What a token endpoint says that refuses a request.
+#[derive(Deserialize)]
+struct TokenRefusal {
+    error: String,
+}
+
 /// Whether a token endpoint has refused a request because its proof has no nonce, or an old one.
 fn wants_nonce(response: &HttpResponse) -> bool {
-    #[derive(Deserialize)]
-    struct TokenRefusal {
-        error: String,
-    }
-
     let refused = response.status().is_client_error();
     refused && serde_json::from_slice(response.body()).is_ok_and(|TokenRefusal { error }| error == USE_NONCE)
+}
+
+impl TokenRequests<'_> {
+    /// Sends a request once.
+    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, AuthorizationError> {
+        let url = request.uri().to_string();
+        let response = self.fetcher.request(request).await?;
+        let status = response.status();
+        // One that fails may say nothing that can be read, or the page of what stands in front of it.
+        if status.is_server_error() && serde_json::from_slice::<TokenRefusal>(response.body()).is_err() {
+            return Err(FetchError::Status { url, status: status.as_u16() }.into());
+        }
+        Ok(response)
+    }
 }
 
 impl<'c> AsyncHttpClient<'c> for TokenRequests<'_> {

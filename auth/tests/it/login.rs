@@ -222,6 +222,22 @@ async fn an_authorization_server_that_does_not_do_what_is_needed_is_refused() {
 }
 
 #[tokio::test]
+async fn a_token_endpoint_that_fails_is_said_to_have_failed() {
+    guarded(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let failing = format!("http://{}/token", listener.local_addr().unwrap());
+        let router = axum::Router::new()
+            .fallback(|| async { (axum::http::StatusCode::BAD_GATEWAY, "<h1>Bad Gateway</h1>") });
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let (server, url) = world().await;
+        server.desk().metadata = json!({ "token_endpoint": failing });
+        let error = connect(&authorization(&url), &url, Era::Requests).await.unwrap_err();
+        assert!(error.contains(&format!("`{failing}` answered with status 502")), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_client_that_is_registered_elsewhere_says_so() {
     guarded(async {
         let (server, url) = world().await;

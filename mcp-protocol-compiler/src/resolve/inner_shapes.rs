@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use mcp_protocol_machine::protocol::Literal;
 
 use crate::ast::Name;
-use crate::declarations::{Alternative, DeclaredShape, Form, Position, Record, is_struct, pascal};
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Position, Record, is_struct, pascal};
 use crate::source::Span;
 
 /// Names all of them; the new shapes stand behind the declared ones.
@@ -184,28 +184,23 @@ fn names_of_alternatives(parts: &[Alternative]) -> Vec<String> {
             _ => None,
         })
         .collect();
-    let others = || records.iter().flatten();
-    let number = others().count();
-    let requires = |record: &Record, name: &str| {
-        record.fields.iter().any(|field| !field.optional && field.name.text == name)
-    };
-    let literal = |record: &Record, name: &str| {
-        let field = record.fields.iter().find(|field| !field.optional && field.name.text == name)?;
-        match &field.form {
-            Form::Literal(literal) => Some(name_of_literal(literal)).filter(|name| !name.is_empty()),
-            _ => None,
+    let number = records.iter().flatten().count();
+    // How many of them require a field, and as which literals, each once.
+    let mut required: HashMap<&str, usize> = HashMap::new();
+    let mut literals: HashMap<&str, HashSet<String>> = HashMap::new();
+    for field in records.iter().flatten().flat_map(|record| required_fields(record)) {
+        *required.entry(&field.name.text).or_default() += 1;
+        if let Some(literal) = literal_of(field) {
+            literals.entry(&field.name.text).or_default().insert(literal);
         }
-    };
+    }
     let apart = |record: &Record| {
-        let mut fields = record.fields.iter().filter(|field| !field.optional);
-        let tells = fields.find_map(|field| {
-            let name = field.name.text.as_str();
-            let all: HashSet<String> = others().filter_map(|other| literal(other, name)).collect();
-            (all.len() == number).then(|| literal(record, name)).flatten()
+        let tells = required_fields(record).find_map(|field| {
+            let tells_all = literals.get(field.name.text.as_str()).is_some_and(|all| all.len() == number);
+            literal_of(field).filter(|_| tells_all)
         });
-        let mut fields = record.fields.iter().filter(|field| !field.optional);
-        let own = |name: &str| others().filter(|other| requires(other, name)).count() == 1;
-        tells.or_else(|| fields.find(|field| own(&field.name.text)).map(|field| part_name(&field.name.text)))
+        let own = |field: &&Field| required.get(field.name.text.as_str()) == Some(&1);
+        tells.or_else(|| required_fields(record).find(own).map(|field| part_name(&field.name.text)))
     };
     let place =
         |index: usize| if parts.len() > 2 { format!("Part{}", index + 1) } else { "Value".to_owned() };
@@ -214,6 +209,18 @@ fn names_of_alternatives(parts: &[Alternative]) -> Vec<String> {
         .enumerate()
         .map(|(index, record)| record.filter(|_| number > 1).and_then(apart).unwrap_or_else(|| place(index)));
     named.collect()
+}
+
+fn required_fields(record: &Record) -> impl Iterator<Item = &Field> {
+    record.fields.iter().filter(|field| !field.optional)
+}
+
+/// What a name ends in that says the literal that a field is.
+fn literal_of(field: &Field) -> Option<String> {
+    match &field.form {
+        Form::Literal(literal) => Some(name_of_literal(literal)).filter(|name| !name.is_empty()),
+        _ => None,
+    }
 }
 
 /// What a name ends in that says a literal.
