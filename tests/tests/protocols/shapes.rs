@@ -10,10 +10,9 @@ mod tools {
 }
 
 use tools::types::{
-    Checked, CheckedValue, CheckedValue2, CheckedValueStrict, Content, ContentValue, Dish, ImageContent,
-    Level, ListParams, Listing, Menu, MetaMeta, Mixed, Names, Order, Page, Priority, ProgressToken, Role,
-    RunParams, RunResult, Step, TextContent, Tool, ToolAnnotations, ToolAnnotationsHints,
-    ToolAnnotationsTags, ToolKind,
+    Checked, CheckedFalse, CheckedTrue, CheckedTrueStrict, Content, ContentValue, Dish, ImageContent, Level,
+    ListParams, Listing, Menu, MetaMeta, Mixed, Names, Order, Page, Priority, ProgressToken, Role, RunParams,
+    RunResult, Step, TextContent, Tool, ToolAnnotations, ToolAnnotationsHints, ToolAnnotationsTags, ToolKind,
 };
 use tools::{Buyer, Shop, server};
 
@@ -159,18 +158,18 @@ fn a_value_by_itself_is_an_alternative_and_tells_records_apart() {
     assert_eq!(error::<Mixed>(json!(true)), "expected 1, \"auto\", false or a list, found true");
 
     let good = json!({ "ok": true, "value": 1 });
-    assert_eq!(from_value::<Checked>(good.clone()).unwrap(), CheckedValue::new(Step::V1).into());
-    assert_eq!(to_value(CheckedValue::new(Step::V1)).unwrap(), good);
-    let strict = CheckedValue::new(Step::V1).strict(CheckedValueStrict::True);
+    assert_eq!(from_value::<Checked>(good.clone()).unwrap(), CheckedTrue::new(Step::V1).into());
+    assert_eq!(to_value(CheckedTrue::new(Step::V1)).unwrap(), good);
+    let strict = CheckedTrue::new(Step::V1).strict(CheckedTrueStrict::True);
     assert_eq!(to_value(strict).unwrap(), json!({ "ok": true, "value": 1, "strict": true }));
     // What tells them apart may come last, and a number may be written with a point.
     let bad: Checked =
         serde_json::from_str(r#"{ "code": 7.0, "page": 0, "all": true, "ok": false }"#).unwrap();
-    assert_eq!(bad, Checked::False(CheckedValue2::new(Page::V0, true)));
+    assert_eq!(bad, Checked::False(CheckedFalse::new(Page::V0, true)));
     assert_eq!(to_value(bad).unwrap(), json!({ "ok": false, "code": 7, "page": 0, "all": true }));
     assert_eq!(error::<Checked>(json!({ "ok": 1 })), "ok: expected true or false, found 1");
     let wrong = json!({ "ok": false, "code": 8, "page": 0, "all": true });
-    assert_eq!(error::<CheckedValue2>(wrong), "code: expected 7, found 8");
+    assert_eq!(error::<CheckedFalse>(wrong), "code: expected 7, found 8");
 }
 
 #[test]
