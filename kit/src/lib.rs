@@ -43,6 +43,7 @@ pub use failure::Failure;
 pub use mcp_protocols::eras;
 pub use mcp_protocols::eras::{Asker, Change, Changes, ConnectError, Context, Era, Offer, types};
 pub use mcp_protocols::rounds::RoundsError;
+pub use mcp_runtime::session::{Means, Outcome};
 #[doc(inline)]
 pub use mcp_runtime::transport::{self, stdio};
 pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, TimeoutKind, Transport};

@@ -66,13 +66,13 @@ pub(crate) enum Failure {
     Samples(PathBuf, serde_json::Error),
     /// No log is named.
     NoLog,
-    /// A log has no message.
     /// A list of what would be probed is not a report of tests.
     ListAsJunit,
     /// A file that a command would write is a protocol.
     WouldReplace(PathBuf),
     /// A protocol stands where a log is wanted.
     ProtocolForLog(PathBuf),
+    /// A log has no message.
     NoMessages(PathBuf, Option<&'static str>),
     /// A log stands where the protocol is expected.
     LogForProtocol(PathBuf),

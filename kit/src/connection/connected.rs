@@ -10,6 +10,7 @@ use mcp_protocols::eras::types::{
 };
 use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
+use mcp_runtime::session::Outcome;
 use mcp_runtime::{Error, Report, ViolationKind};
 use tokio::sync::watch;
 
@@ -163,12 +164,24 @@ impl Connection {
         Ok(self.client.complete(params).await?.completion.values)
     }
 
-    /// Closes the connection: waits until all is written, and for the server to close its side.
+    /// Closes the connection: waits until all is written, and for the server to close its side. Returns how the connection has
+    /// ended: of a child, with which status it has exited, and what it took to make it exit.
+    ///
+    /// ```no_run
+    /// use mcp_kit::{Connection, Error, Means, Outcome};
+    ///
+    /// async fn close(server: Connection) -> Result<(), Error> {
+    ///     if let Outcome::Exited { after: Means::Kill, .. } = server.close().await? {
+    ///         eprintln!("the server had to be killed");
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
     ///
     /// # Errors
-    /// If the connection has broken off before.
-    pub async fn close(self) -> Result<(), Error> {
-        self.client.close().await.map(drop)
+    /// If what was to be written cannot be written, because the connection has broken off.
+    pub async fn close(self) -> Result<Outcome, Error> {
+        self.client.close().await
     }
 }
 

@@ -1,9 +1,9 @@
 //! Children that do not serve: what connecting to them says.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-use mcp_kit::ConnectOptions;
 use mcp_kit::transport::Child;
+use mcp_kit::{ConnectOptions, Era, Means, Outcome};
 use tokio::process::Command;
 
 /// Why connecting to a shell fails that runs this.
@@ -36,4 +36,17 @@ async fn so_is_one_that_exits_before_the_handshake() {
             "the handshake failed: the session has ended: the peer's process has ended (exit status: 7)"
         );
     }
+}
+
+#[tokio::test]
+async fn closing_says_how_the_child_has_exited() {
+    let welcome =
+        r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}"#;
+    let reply = format!(r#"{{"jsonrpc":"2.0","id":1000,"result":{welcome}}}"#);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("read line; echo '{reply}'; read line; cat >/dev/null; exit 3")]);
+    let options = ConnectOptions::new("test", "1").era(Era::Handshake);
+    let server = options.connect(Child::spawn(command).unwrap()).await.unwrap();
+    let Outcome::Exited { status, after } = server.close().await.unwrap() else { panic!("it has exited") };
+    assert_eq!((status.code(), after), (Some(3), Means::EndOfInput));
 }

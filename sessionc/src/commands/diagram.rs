@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
         RoleChoice::Server => (Side::Server, "server"),
     };
     let Some(mut diagram) = Diagram::of(compiled, side) else {
-        return Err(without_role(&arguments.file, word));
+        return Err(Failure::NoRoleToDraw(Box::new(without_role(&arguments.file, word))));
     };
     if let Some(name) = &arguments.definition {
         let unknown = || {

@@ -216,16 +216,22 @@ mod tests {
 
     #[test]
     fn a_reply_that_cannot_be_held_becomes_an_error_under_its_id() {
-        let exhausted = Account::of([Budget::new(Holder::Session, "session_bytes", 1)]).take(2).unwrap_err();
-        let refused = |message: &'static str, kind| {
+        let refused_at = |limit: usize, message: &'static str, kind| {
+            let budget = Budget::new(Holder::Session, "session_bytes", limit);
+            let exhausted = Account::of([budget]).take(limit + 1).unwrap_err();
             let event = StreamEvent::new(Bytes::from_static(message.as_bytes()), kind).refused(exhausted)?;
             let message: serde_json::Value = serde_json::from_slice(&event.message).unwrap();
             Some(message)
         };
+        let refused = |message, kind| refused_at(1000, message, kind);
         let place = crate::driver::Place::Replicated;
-        let one =
-            refused(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, MessageKind::Result { place }).unwrap();
+        let reply = r#"{"jsonrpc":"2.0","id":"a","result":{}}"#;
+        let one = refused(reply, MessageKind::Result { place }).unwrap();
         assert_eq!((&one["id"], &one["error"]["code"]), (&"a".into(), &(-32000).into()));
+        assert_eq!(one["error"]["data"]["limit"], "session_bytes");
+        // There is never room for it.
+        let one = refused_at(10, reply, MessageKind::Result { place }).unwrap();
+        assert_eq!((&one["id"], &one["error"]["code"]), (&"a".into(), &(-32603).into()));
         assert_eq!(one["error"]["data"]["limit"], "session_bytes");
         let two = r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
         let two = refused(two, MessageKind::Batch).unwrap();
