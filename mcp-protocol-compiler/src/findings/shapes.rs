@@ -21,6 +21,20 @@ pub const ENDLESS: Code = Code("S0704");
 /// A path that leads to nothing in the shape of its payload.
 pub const NO_SUCH_FIELD: Code = Code("S0705");
 
+/// A field as JSON would have it: the name of its shape is a text.
+pub const SHAPE_IN_QUOTES: Code = Code("S0706");
+
+/// `"dish": "string"`, which says that the dish is the text `string`; `meant` is that shape.
+pub fn shape_in_quotes(key: &Name, text: Span, meant: &str) -> Diagnostic {
+    Diagnostic::warning(SHAPE_IN_QUOTES, text, "this field is always that text")
+        .label("the name of a shape stands without quotes")
+        .suggest(
+            format!("write `{}: {meant}` for any value of that shape", shorten(&key.text)),
+            [Edit::replace(key.span, key.text.as_str()), Edit::replace(text, meant)],
+        )
+        .otherwise("if that text is meant, write the key without quotes")
+}
+
 /// A name in a shape that nothing declares.
 pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
     let text = &name.text;

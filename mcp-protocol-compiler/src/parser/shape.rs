@@ -1,14 +1,18 @@
 //! Shapes: what JSON a payload may be.
 
+use mcp_protocol_machine::protocol::Literal;
+
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{
-    ItemKind, Member, Name, Shape, ShapeField, ShapeKind, TuplePosition, boolean, built_in_meant, is_built_in,
+    BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind, TuplePosition, boolean, built_in_meant,
+    is_built_in,
 };
 use crate::declarations::pascal;
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::findings::shapes::shape_in_quotes;
 use crate::lexer::Kind;
 use crate::source::Span;
 
@@ -536,7 +540,8 @@ impl Parser<'_> {
     /// `key: shape`, `key?: shape`; `what` is what stands before the `:`.
     fn field(&mut self, what: &str) -> ShapeField {
         let documentation = self.take_documentation();
-        let name = if self.kind() == Kind::Text { self.take_text() } else { self.take_word() };
+        let is_quoted = self.kind() == Kind::Text;
+        let name = if is_quoted { self.take_text() } else { self.take_word() };
         let mut optional = self.eat(Kind::Question).is_some();
         if self.eat(Kind::Colon).is_none() {
             let shown = shorten(&name.text);
@@ -556,6 +561,14 @@ impl Parser<'_> {
             }
         }
         let shape = self.shape();
+        let needless = is_quoted && name.text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        if let ShapeKind::Literal(Literal::Text(text)) = &shape.kind
+            && let Some(meant) =
+                BUILT_IN.iter().find(|own| **own == &**text).copied().or(built_in_meant(text))
+            && needless
+        {
+            self.findings.push(shape_in_quotes(&name, shape.span, meant));
+        }
         if self.kind() == Kind::Question {
             let mark = self.bump();
             let finding = Diagnostic::error(MALFORMED_SHAPE, mark, format!("`?` stands behind the {what}"));
