@@ -164,8 +164,8 @@ impl Connection {
         Ok(self.client.complete(params).await?.completion.values)
     }
 
-    /// Closes the connection: waits until all is written, and for the server to close its side. Returns how the connection has
-    /// ended: of a child, with which status it has exited, and what it took to make it exit.
+    /// Closes the connection: waits until all is written, and for the server to close its side. Returns how the
+    /// connection has ended: of a child, with which status it has exited, and what it took to make it exit.
     ///
     /// ```no_run
     /// use mcp_kit::{Connection, Error, Means, Outcome};

@@ -89,9 +89,9 @@ impl<'a, T: Entry> LiveList<'a, T> {
         Ok(LiveList { connection, changes, entries, is_stale: false })
     }
 
-    /// Waits until the list changes, and returns what it is then. `None` if there will be no more changes: the connection is gone,
-    /// or the server of a connection that keeps messages in order ends the subscription. Over HTTP another server may take the
-    /// place of one that stops, so the list is subscribed to again.
+    /// Waits until the list changes, and returns what it is then. `None` if there will be no more changes: the
+    /// connection is gone, or the server of a connection that keeps messages in order ends the subscription. Over
+    /// HTTP another server may take the place of one that stops, so the list is subscribed to again.
     ///
     /// # Errors
     /// If the list cannot be read again, or the server refuses to be subscribed to again where a stream over HTTP was cut. The next

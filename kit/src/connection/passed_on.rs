@@ -27,8 +27,8 @@ enum Said {
     Question(oneshot::Sender<()>),
 }
 
-/// Has a client answer, once it has heard what the server has said before it asked: to ask may end the request in which that can
-/// be said.
+/// Has a client answer, once it has heard what the server has said before it asked: to ask may end the request in
+/// which that can be said.
 struct InOrder {
     asker: Asker,
     said: mpsc::Sender<Said>,
@@ -60,14 +60,14 @@ impl User for InOrder {
 }
 
 impl Connection {
-    /// Passes a call of a tool on, for the client that a tool of this program works for: that client answers what the server
-    /// asks, and gets its progress and what it logs. If it cancels, so that the future is dropped, the call is cancelled. The
-    /// result is as the server returned it, also where its tool has failed.
+    /// Passes a call of a tool on, for the client that a tool of this program works for: that client answers what the
+    /// server asks, and gets its progress and what it logs. If it cancels, so that the future is dropped, the call is
+    /// cancelled. The result is as the server returned it, also where its tool has failed.
     ///
-    /// The server asks only for what this connection declares, so give [`ConnectOptions`](super::ConnectOptions) handlers for
-    /// all that clients may be asked: they answer for none of these calls. In a session a question does not say which call it
-    /// belongs to, and a message of the log never does: where several calls run, they go to these handlers, and to `on_log`.
-    /// Open a connection for each client, then.
+    /// The server asks only for what this connection declares, so give [`ConnectOptions`](super::ConnectOptions)
+    /// handlers for all that clients may be asked: they answer for none of these calls. In a session a question does
+    /// not say which call it belongs to, and a message of the log never does: where several calls run, they go to
+    /// these handlers, and to `on_log`. Open a connection for each client, then.
     ///
     /// ```no_run
     /// # use mcp_kit::types::{self, CallToolResult, Object};

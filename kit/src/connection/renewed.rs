@@ -16,8 +16,8 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How long it waits at most between two attempts to subscribe at a server that cannot be reached. The wait doubles up to that.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Listens to changes. A subscription that is lost is made again: with a session that was opened again, where the stream of a
-/// subscription breaks off, and where a server over HTTP ends it, because it stops.
+/// Listens to changes. A subscription that is lost is made again: with a session that was opened again, where the
+/// stream of a subscription breaks off, and where a server over HTTP ends it, because it stops.
 pub(super) struct Renewed<'a> {
     connection: &'a Connection,
     wanted: SubscriptionFilter,

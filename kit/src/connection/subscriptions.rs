@@ -15,10 +15,11 @@ use mcp_runtime::Error;
 use super::connected::Connection;
 use super::renewed::{Heard, Renewed};
 
-/// The URIs of resources that have changed, as a stream. It ends when the connection is gone, or the server of a connection that
-/// keeps messages in order ends the subscription. After a reconnect, and a second after a stream over HTTP was cut or ended by a
-/// server that stops, it subscribes again, and every resource counts as changed; it goes on trying as long as the server cannot
-/// be reached. If the server refuses, the stream ends with the error. Dropping it ends the subscription.
+/// The URIs of resources that have changed, as a stream. It ends when the connection is gone, or the server of a
+/// connection that keeps messages in order ends the subscription. After a reconnect, and a second after a stream over
+/// HTTP was cut or ended by a server that stops, it subscribes again, and every resource counts as changed; it goes
+/// on trying as long as the server cannot be reached. If the server refuses, the stream ends with the error. Dropping
+/// it ends the subscription.
 #[must_use = "the changes are read off the stream"]
 pub struct Subscription<'a>(Option<BoxFuture<'a, Next<'a>>>);
 

@@ -189,15 +189,15 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Adds prompts that are known only while the program runs. One of them that has the name of another prompt of the server is
-    /// left out.
+    /// Adds prompts that are known only while the program runs. One of them that has the name of another prompt of
+    /// the server is left out.
     pub fn prompts<P: Prompts<S>>(mut self) -> Server<S> {
         self.parts.other_prompts.push(prompts::PromptsEntry::of::<P>());
         self
     }
 
-    /// Adds resources that are known only while the program runs. Where another resource of the server has the URI of one of
-    /// them, that one is read.
+    /// Adds resources that are known only while the program runs. Where another resource of the server has the URI of
+    /// one of them, that one is read.
     pub fn resources<R: Resources<S>>(mut self) -> Server<S> {
         self.parts.other_resources.push(resources::ResourcesEntry::of::<R>());
         self

@@ -1,9 +1,10 @@
 //! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
 //!
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type; so have
-//! `tools.rs`, `prompts.rs` and `resources.rs`, for what is known only while the program runs. `needs.rs` and `client.rs` are
-//! what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read what it logs. `typed.rs` is
-//! what a user has typed where a client asks for suggestions. A program that is a client itself uses `connection/`.
+//! `tools.rs`, `prompts.rs` and `resources.rs`, for what is known only while the program runs. `needs.rs` and
+//! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
+//! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions. A program that is a client
+//! itself uses `connection/`.
 
 mod builder;
 mod client;

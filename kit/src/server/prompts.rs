@@ -12,8 +12,8 @@ use super::super::failure::{Failure, refusal};
 use super::client::Client;
 use super::typed::Typed;
 
-/// Prompts of a server with the state `S` that are known only while it runs, such as those of other servers or of a directory.
-/// [`Server::prompts`](super::Server::prompts) adds them.
+/// Prompts of a server with the state `S` that are known only while it runs, such as those of other servers or of a
+/// directory. [`Server::prompts`](super::Server::prompts) adds them.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -59,8 +59,8 @@ pub trait Prompts<S: Sync>: 'static {
         client: Client,
     ) -> impl Future<Output = Result<Option<GetPromptResult>, Failure>> + Send;
 
-    /// Suggests values for an argument of the one of this name, of which the user has typed a part; `None` if it is not one of
-    /// these, or has no suggestions.
+    /// Suggests values for an argument of the one of this name, of which the user has typed a part; `None` if it is
+    /// not one of these, or has no suggestions.
     fn complete(
         state: &S,
         context: &Context,

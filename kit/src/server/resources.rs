@@ -65,15 +65,15 @@ pub trait Resources<S: Sync>: 'static {
         std::future::ready(Ok(Vec::new()))
     }
 
-    /// A client wants to hear of the changes of a resource: whether it is one of these, and says when it changes. None does, if
-    /// the program does not say otherwise.
+    /// A client wants to hear of the changes of a resource: whether it is one of these, and says when it changes.
+    /// None does, if the program does not say otherwise.
     fn watch(state: &S, context: &Context, uri: &str) -> impl Future<Output = Result<bool, Failure>> + Send {
         let _ = (state, context, uri);
         std::future::ready(Ok(false))
     }
 
-    /// Suggests values for a variable of this template, of which the user has typed a part; `None` if it is not one of these, or
-    /// has no suggestions.
+    /// Suggests values for a variable of this template, of which the user has typed a part; `None` if it is not one
+    /// of these, or has no suggestions.
     fn complete(
         state: &S,
         context: &Context,

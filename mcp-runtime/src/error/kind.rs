@@ -47,8 +47,8 @@ impl Error {
         false
     }
 
-    /// Returns whether the message was not sent at all, which only a client over HTTP can tell: false without the feature
-    /// `http-client`.
+    /// Returns whether the message was not sent at all, which only a client over HTTP can tell: false without the
+    /// feature `http-client`.
     #[cfg(not(feature = "http-client"))]
     pub fn is_unsent(&self) -> bool {
         false

@@ -52,8 +52,8 @@ pub(crate) fn agreed(rules: &Rules) -> Option<Text> {
     rules.negotiation.agreed().cloned()
 }
 
-/// The violation of a session, said of a version that this side accepts. Until one is agreed on, the tables are those of the
-/// program, whose version it may not accept: then it is said of the latest that it does.
+/// The violation of a session, said of a version that this side accepts. Until one is agreed on, the tables are those
+/// of the program, whose version it may not accept: then it is said of the latest that it does.
 pub(crate) fn said_of_accepted(rules: &Rules, violation: Violation) -> Violation {
     if agreed(rules).is_some() {
         return violation;

@@ -97,8 +97,8 @@ impl Context {
         }
     }
 
-    /// The lowest severity of the messages that [`log`](Self::log) sends, as far as the client has said: of a session that has
-    /// set no level all are sent. `None` if the client wants none.
+    /// The lowest severity of the messages that [`log`](Self::log) sends, as far as the client has said: of a session
+    /// that has set no level all are sent. `None` if the client wants none.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         match &self.way {
             ContextWay::Request(_) => self.meta.log_level,

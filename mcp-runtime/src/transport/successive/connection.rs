@@ -120,7 +120,8 @@ impl HeldPart {
 }
 
 impl State {
-    /// Begins the next session. Returns the endpoint of the one before, which gets no more messages and does not know it.
+    /// Begins the next session. Returns the endpoint of the one before, which gets no more messages and does not know
+    /// it.
     #[must_use]
     fn begin(&mut self, method: Option<String>) -> Option<Arc<dyn Endpoint>> {
         self.begun = self.begun.saturating_add(1);

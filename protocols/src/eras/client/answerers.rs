@@ -1,5 +1,5 @@
-//! [`Answerer`]: the user of one call. [`RunningCalls`]: the calls of a connection, because neither a question of a session nor
-//! a message of the log says which call it belongs to.
+//! [`Answerer`]: the user of one call. [`RunningCalls`]: the calls of a connection, because neither a question of a
+//! session nor a message of the log says which call it belongs to.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -64,12 +64,13 @@ impl<U, R: MayAsk> Call<'_, U, R> {
         self
     }
 
-    /// Takes what the server logs for this call, in place of the client's own [`on_log`](crate::eras::Connector::on_log). A proxy
-    /// passes it on to its own client. A server of 2026-07-28 logs what `params.meta` asks for; in a session, what the client
-    /// has asked for, or as much as the server likes.
+    /// Takes what the server logs for this call, in place of the client's own
+    /// [`on_log`](crate::eras::Connector::on_log). A proxy passes it on to its own client. A server of 2026-07-28
+    /// logs what `params.meta` asks for; in a session, what the client has asked for, or as much as the server likes.
     ///
-    /// A message of the log does not say to which call it belongs. It goes to this call if no other such call runs, and to the
-    /// client's own otherwise. What is still logged for a call that was dropped counts as that of the call that runs by then.
+    /// A message of the log does not say to which call it belongs. It goes to this call if no other such call runs,
+    /// and to the client's own otherwise. What is still logged for a call that was dropped counts as that of the call
+    /// that runs by then.
     pub fn on_log(mut self, on_log: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
         self.settings.own.on_log = Some(Arc::new(on_log));
         self

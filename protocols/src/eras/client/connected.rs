@@ -57,9 +57,9 @@ impl<U> Client<U> {
         &self.offer
     }
 
-    /// Whether the client goes on with another server that takes the place of this one, as one that is restarted does: over HTTP
-    /// without a session each request may meet another. Such a server ends a subscription when it stops, so
-    /// [`listen`](Self::listen) again.
+    /// Whether the client goes on with another server that takes the place of this one, as one that is restarted
+    /// does: over HTTP without a session each request may meet another. Such a server ends a subscription when it
+    /// stops, so [`listen`](Self::listen) again.
     pub fn outlives_server(&self) -> bool {
         !self.is_ordered && self.era() == Era::Requests
     }

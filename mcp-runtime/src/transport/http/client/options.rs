@@ -31,8 +31,8 @@ pub struct ClientOptions {
     pub resume_attempts: usize,
     /// How long a notification or a reply may take to be accepted. Default: 30 seconds.
     pub post_within: Duration,
-    /// How long reconnecting may take before the session ends. A server that cannot be reached, or has no room, is asked
-    /// again meanwhile. Default: 30 seconds.
+    /// How long reconnecting may take before the session ends. A server that cannot be reached, or has no room, is
+    /// asked again meanwhile. Default: 30 seconds.
     pub reconnect_within: Duration,
     /// How long a call that was made in a lost session waits for the server's 404 after a reconnect. With a 404 the
     /// call is made again, without one it fails. Default: 2 seconds.

@@ -57,8 +57,8 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
     }
 }
 
-/// Repeats the handshake, until a server takes it that cannot be reached or has no room at first: it may be starting, or
-/// another one that takes its place. `last` is why it has not been taken yet.
+/// Repeats the handshake, until a server takes it that cannot be reached or has no room at first: it may be starting,
+/// or another one that takes its place. `last` is why it has not been taken yet.
 async fn begin_when_possible(
     conversation: &Conversation,
     said: &[PostMessage],
