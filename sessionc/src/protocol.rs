@@ -38,8 +38,8 @@ pub(crate) fn choose(file: Option<&Path>, shipped: Option<Shipped>) -> Result<Ch
     }
 }
 
-/// What is wrong with a file that has no role of a side, `client` or `server`. A file that it imports may declare one, which
-/// is looked for.
+/// What is wrong with a file that has no role of a side, `client` or `server`. A file that it imports may declare one,
+/// which is looked for.
 pub(crate) fn without_role(path: &Path, side: &'static str) -> Failure {
     let names = symbols(path, &mut reader(path)).ok();
     let declarations = names.iter().flat_map(|names| {

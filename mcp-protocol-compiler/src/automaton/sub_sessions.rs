@@ -258,8 +258,8 @@ fn late(
         let message = declarations.message(opener.message);
         ends_by_cancel && opener.direction == by && message.is_some_and(|message| message.table.cancellable)
     };
-    // What ends a sub-session ends those within it, whatever state they are in. Where one of the same value is opened next,
-    // its answer comes behind all that was on its way, so only those within it matter that do not wait for an answer.
+    // What ends a sub-session ends those within it, whatever state they are in. Where one of the same value is opened
+    // next, its answer comes behind all that was on its way: only those within it matter that do not wait for an answer.
     let mut anywhere: Vec<usize> = Vec::new();
     for opener in openers.values().flatten() {
         let body = walk(states, [opener.target], |_| true);

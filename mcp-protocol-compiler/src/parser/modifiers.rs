@@ -140,7 +140,7 @@ impl Parser<'_> {
         self.report(match meant {
             _ if is_error => finding
                 .label("errors are not declared")
-                .with_note("every request may be refused with an error, which session types call `OrderError` for `Order`")
+                .with_note("every request may be refused with an error: that of `Order` is `OrderError` in session types")
                 .suggest("delete it", [Edit::delete(self.line_from_here())]),
             Some(meant) => {
                 let edit = Edit::replace(self.span(), meant);

@@ -20,7 +20,8 @@ impl Undone {
     pub(super) fn consequence(&self, messages: &[Message]) -> String {
         let [one, other] = &self.places;
         format!(
-            "both orders go on with the same steps, but a refusal of `{}` leads back to where it was sent, {one} or {other}",
+            "both orders go on with the same steps, but a refusal of `{}` leads back to where it was sent, {one} or \
+             {other}",
             self.request(messages)
         )
     }

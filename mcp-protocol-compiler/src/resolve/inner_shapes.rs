@@ -174,8 +174,8 @@ impl Inner {
     }
 }
 
-/// What the names of alternatives end in that have none. Several records are called by what tells them apart: by a field
-/// that is a literal in each of them, or else by the first field that only this one requires.
+/// What the names of alternatives end in that have none. Several records are called by what tells them apart: by a
+/// field that is a literal in each of them, or else by the first field that only this one requires.
 fn names_of_alternatives(parts: &[Alternative]) -> Vec<String> {
     let records: Vec<Option<&Record>> = parts
         .iter()

@@ -3,8 +3,8 @@
 //! A text is changed in ways that keep its meaning: a recursion is unfolded, branches, channels and definitions are
 //! reordered, an implied refusal is written out, a part becomes a definition, a definition is put where its name
 //! stood, definitions stand in a file that is imported, messages are called otherwise, dual roles exchange their sides,
-//! two channels are written as one, a session is put into a sub-session, messages become the members of a group, a payload
-//! is written as a shape. Then the compiler must find the same errors,
+//! two channels are written as one, a session is put into a sub-session, messages become the members of a group, a
+//! payload is written as a shape. Then the compiler must find the same errors,
 //! the machines must behave alike with as many states, and the checker must say the same of every message of random
 //! sessions, with and without a mistake in them. `cases` has pairs by hand; `texts` has where the random texts come from, the generators of the two
 //! oracles among them; `transforms` changes texts by the tools of `tree`; `behaviour` compares.

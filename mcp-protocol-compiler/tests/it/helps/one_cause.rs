@@ -1,5 +1,5 @@
-//! What other languages write for something of this one is one mistake: it is reported once, and what the report says to
-//! type mends the program.
+//! What other languages write for something of this one is one mistake: it is reported once, and what the report says
+//! to type mends the program.
 
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
 
