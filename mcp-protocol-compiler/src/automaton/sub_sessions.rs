@@ -258,19 +258,15 @@ fn late(
         let message = declarations.message(opener.message);
         ends_by_cancel && opener.direction == by && message.is_some_and(|message| message.table.cancellable)
     };
-    // What ends a sub-session ends those within it, whatever state they are in. Where one of the same value is opened
-    // next, its answer comes behind all that was on its way: only those within it matter that do not wait for an answer.
+    // What ends a sub-session ends those within it, whatever state they are in. That the next one of this kind begins with
+    // an answer does not help: one of another kind may be opened with the same value, and without an answer.
     let mut anywhere: Vec<usize> = Vec::new();
     for opener in openers.values().flatten() {
         let body = walk(states, [opener.target], |_| true);
         let is_cancelled = is_cancelled(opener);
         anywhere.extend(is_cancelled.then_some(opener.target));
         if is_cancelled || body.iter().any(|state| ended.contains(state)) {
-            let reopened = match opener.direction == by {
-                true => walk(states, [opener.target], |edge| edge.direction == by),
-                false => body,
-            };
-            let places = reopened.iter().filter_map(|state| states.get(*state));
+            let places = body.iter().filter_map(|state| states.get(*state));
             anywhere
                 .extend(places.flat_map(|place| starts(std::slice::from_ref(place))).map(|edge| edge.target));
         }
