@@ -62,7 +62,7 @@ pub(crate) const REQUESTS: &[Row] = &[
     ("auth/token-endpoint-auth-post", 19),
     ("auth/token-endpoint-auth-none", 19),
     ("auth/pre-registration", 12),
-    ("auth/resource-mismatch", 3),
+    ("auth/resource-mismatch", 2),
     ("auth/offline-access-scope", 12),
     ("auth/offline-access-not-supported", 14),
     ("auth/authorization-server-migration", 27),
