@@ -68,11 +68,11 @@ pub(crate) const REQUESTS: &[Row] = &[
     ("auth/authorization-server-migration", 27),
     ("auth/iss-supported", 14),
     ("auth/iss-not-advertised", 14),
-    ("auth/iss-supported-missing", 13),
-    ("auth/iss-wrong-issuer", 13),
-    ("auth/iss-unexpected", 13),
-    ("auth/iss-normalized", 13),
-    ("auth/metadata-issuer-mismatch", 5),
+    ("auth/iss-supported-missing", 8),
+    ("auth/iss-wrong-issuer", 8),
+    ("auth/iss-unexpected", 8),
+    ("auth/iss-normalized", 8),
+    ("auth/metadata-issuer-mismatch", 3),
 ];
 
 /// Extensions, which no revision requires: credentials of the program, the identity provider of an enterprise, tokens that are
