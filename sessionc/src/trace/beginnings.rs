@@ -157,8 +157,7 @@ impl Beginnings {
         let played = |mut session: JudgedSession| {
             let mut here = Vec::new();
             missed.iter().for_each(|line| session.missed(*line));
-            let owed = session.standing().1;
-            let standing = session.standing().0;
+            let (standing, owed) = session.standing();
             play(&mut session, messages, &mut here);
             (here, owed, standing, session)
         };

@@ -80,7 +80,7 @@ impl FoundSender {
 }
 
 /// What a message has that says who sends it, as it is written.
-struct MessageHead<'a> {
+pub(super) struct MessageHead<'a> {
     method: Option<Cow<'a, str>>,
     id: Option<&'a str>,
     result: Option<&'a str>,
@@ -102,7 +102,7 @@ struct RawHead<'a> {
 
 impl<'a> MessageHead<'a> {
     /// Of a batch this is the head of the first message.
-    fn of(message: MessageText<'a>) -> Option<MessageHead<'a>> {
+    pub(super) fn of(message: MessageText<'a>) -> Option<MessageHead<'a>> {
         if let Some(members) = message.value().and_then(|value| value.plain_members()) {
             return MessageHead::of_members(members);
         }
@@ -112,6 +112,15 @@ impl<'a> MessageHead<'a> {
         let RawHead { method, id, result, params } = heads.next()?.ok()?;
         let [id, result, params] = [id, result, params].map(|value| value.map(RawValue::get));
         Some(MessageHead { method, id, result, params })
+    }
+
+    fn id(&self) -> Option<RequestId> {
+        serde_json::from_str(self.id?).ok()
+    }
+
+    /// The request that this is a reply to, if it is one.
+    pub(super) fn replies_to(&self) -> Option<RequestId> {
+        self.id().filter(|_| self.method.is_none())
     }
 
     fn of_members(members: impl Iterator<Item = (&'a str, JsonValue<'a>)>) -> Option<MessageHead<'a>> {
@@ -166,7 +175,7 @@ impl Directions {
             _ => None,
         };
         let Some(head) = head else { return own.map(FoundSender::Certain) };
-        let id = head.id.and_then(|id| serde_json::from_str::<RequestId>(id).ok());
+        let id = head.id();
         let told = match (own, &head.method) {
             (Some(own), _) => FoundSender::Certain(own),
             (None, Some(method)) => FoundSender::Certain(self.of_method(method, id.as_ref(), head.params)),
@@ -203,8 +212,7 @@ impl Directions {
     fn sender_if_known(&mut self, message: MessageText<'_>) -> Option<Side> {
         let head = MessageHead::of(message)?;
         if head.method.is_none() {
-            let id = serde_json::from_str::<RequestId>(head.id?).ok()?;
-            self.running.get(&id)?;
+            self.running.get(&head.id()?)?;
         }
         self.sender(Sender::Unsaid, message).map(FoundSender::side)
     }

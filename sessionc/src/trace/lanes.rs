@@ -1,11 +1,10 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
 use mcp_runtime::observer::MessageText;
-use mcp_runtime::protocol::{RequestId, Side};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use mcp_runtime::protocol::Side;
 
 use super::beginnings::{Beginnings, Begun, Held};
+use super::direction::MessageHead;
 use super::finding::Finding;
 use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
@@ -41,13 +40,6 @@ enum LaneState {
     /// Its first messages do not begin a session, and are held.
     Unknown(Held),
     Session(Box<JudgedSession>),
-}
-
-/// What says of a message to which request it replies.
-#[derive(Deserialize)]
-struct ReplyHead {
-    method: Option<IgnoredAny>,
-    id: Option<RequestId>,
 }
 
 impl Lanes {
@@ -188,10 +180,7 @@ impl LaneState {
         if said.sender != Side::Server {
             return false;
         }
-        let head = serde_json::from_slice::<ReplyHead>(message.bytes()).ok();
-        let Some(id) = head.filter(|head| head.method.is_none()).and_then(|head| head.id) else {
-            return false;
-        };
+        let Some(id) = MessageHead::of(message).and_then(|head| head.replies_to()) else { return false };
         let is_awaited_here = match self {
             LaneState::Session(session) => session.awaits_reply(Some(&id)),
             LaneState::Unknown(_) => false,

@@ -13,6 +13,12 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+/// The names of the types and traits that a source file declares, outside of its tests and of macros.
+#[must_use]
+pub fn types_in(text: &str) -> Vec<String> {
+    source::read(text).types
+}
+
 /// The order of a crate's modules.
 #[derive(Default)]
 pub struct Layers {

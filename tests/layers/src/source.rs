@@ -8,6 +8,8 @@ pub(crate) struct Source {
     pub(crate) imports: Vec<Import>,
     /// The macros that it puts at the root of the crate.
     pub(crate) macros: Vec<String>,
+    /// The types and traits that it declares, wherever they stand in it.
+    pub(crate) types: Vec<String>,
 }
 
 /// A module that a file declares.
@@ -56,6 +58,12 @@ fn read_items(tokens: &[&str], within: &[String], source: &mut Source) {
                 // `macro_rules! name { … }` has a name before the body.
                 let name = usize::from(body.first().is_some_and(|first| is_name(first)));
                 2 + name + group_length(&body[name..])
+            }
+            ("struct" | "enum" | "trait" | "union", [_, name, ..])
+                if name.starts_with(char::is_uppercase) =>
+            {
+                source.types.push((*name).to_owned());
+                2
             }
             ("mod", [_, name, ";", ..]) => {
                 source.modules.push(Declared { path: below(within, name), inline: false });

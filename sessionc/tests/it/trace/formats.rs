@@ -42,7 +42,7 @@ fn server(messages: &[Message]) -> String {
 }
 
 /// A value as Python shows it.
-fn in_python(value: &Value) -> String {
+pub(super) fn in_python(value: &Value) -> String {
     let text =
         |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"));
     match value {

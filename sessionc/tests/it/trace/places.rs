@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::command::{Message, messages, trace};
+use super::formats::in_python;
 use super::random::Numbers;
 
 /// A log, record by record.
@@ -46,24 +47,6 @@ fn each(messages: &[Message], write: impl Fn(bool, &Value) -> String) -> Vec<Str
 
 fn envelope(is_client: bool, message: &Value) -> Value {
     json!({ "dir": if is_client { "c2s" } else { "s2c" }, "msg": message })
-}
-
-/// A value as Python shows it.
-fn python(value: &Value) -> String {
-    let text =
-        |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"));
-    match value {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::String(string) => text(string),
-        Value::Array(all) => format!("[{}]", all.iter().map(python).collect::<Vec<_>>().join(", ")),
-        Value::Object(all) => {
-            let member = |(key, value): (&String, &Value)| format!("{}: {}", text(key), python(value));
-            format!("{{{}}}", all.iter().map(member).collect::<Vec<_>>().join(", "))
-        }
-    }
 }
 
 /// An exchange of an archive with one message.
@@ -117,7 +100,7 @@ const FORMATS: [(&str, Write); 12] = [
         Parts::of_lines(
             "started\n",
             each(all, |is_client, message| {
-                format!("DEBUG {}: {}", if is_client { "Sending" } else { "Received" }, python(message))
+                format!("DEBUG {}: {}", if is_client { "Sending" } else { "Received" }, in_python(message))
             }),
         )
     }),

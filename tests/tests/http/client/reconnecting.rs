@@ -53,23 +53,33 @@ fn stopping(asked: &fake::Asked) -> axum::response::Response {
     response
 }
 
+/// A server of two sessions, as the requests that open them are answered: that of `s0` is lost, and `s1` goes on.
+fn of_the_next_session(
+    asked: &fake::Asked,
+    opened: impl FnOnce() -> axum::response::Response,
+) -> axum::response::Response {
+    match asked.what() {
+        "initialize" => opened(),
+        "notifications/initialized" => fake::status(202),
+        "tools/call" if asked.header("mcp-session-id") == "s1" => {
+            fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] }))
+        }
+        "GET" | "DELETE" => fake::status(405),
+        _ => fake::status(404),
+    }
+}
+
 #[tokio::test]
 async fn one_that_is_stopping_is_asked_until_another_takes_its_place() {
     guarded(async {
         let (server, _seen) = Fake::holding(|asked, before| {
-            Some(match asked.what() {
-                "initialize" if before == 0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
-                "initialize" if before == 1 => stopping(asked),
+            Some(of_the_next_session(asked, || match before {
+                0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
+                1 => stopping(asked),
                 // What stands in front of it knows no server.
-                "initialize" if before == 2 => fake::text(502, "text/html", "<h1>Bad Gateway</h1>"),
-                "initialize" => fake::hello(asked, "2025-03-26", tools(), "s1"),
-                "notifications/initialized" => fake::status(202),
-                "tools/call" if asked.header("mcp-session-id") == "s1" => {
-                    fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] }))
-                }
-                "GET" | "DELETE" => fake::status(405),
-                _ => fake::status(404),
-            })
+                2 => fake::text(502, "text/html", "<h1>Bad Gateway</h1>"),
+                _ => fake::hello(asked, "2025-03-26", tools(), "s1"),
+            }))
         })
         .await;
         let (session, reports) = ready(transport(&server.url())).await.unwrap();
@@ -118,16 +128,8 @@ async fn one_that_goes_on_stopping_ends_the_session_with_what_it_said() {
 async fn the_owner_of_a_session_is_told_its_id_and_that_of_the_next_one() {
     guarded(async {
         let server = |asked: &fake::Asked, before: usize| {
-            Some(match asked.what() {
-                "initialize" if before == 0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
-                "initialize" => fake::hello(asked, "2025-03-26", tools(), "s1"),
-                "notifications/initialized" => fake::status(202),
-                "tools/call" if asked.header("mcp-session-id") == "s1" => {
-                    fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] }))
-                }
-                "GET" | "DELETE" => fake::status(405),
-                _ => fake::status(404),
-            })
+            let id = if before == 0 { "s0" } else { "s1" };
+            Some(of_the_next_session(asked, || fake::hello(asked, "2025-03-26", tools(), id)))
         };
         let (server, _seen) = Fake::holding(server).await;
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
