@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_protocols::eras::types::{
     CompleteParams, CompletionArgument, CompletionReference, GetPromptParams, GetPromptResult, Prompt,
@@ -27,6 +28,8 @@ pub struct Connection {
     reconnects: watch::Receiver<u64>,
     /// Hears what the connection reports.
     on_report: Option<OnReport>,
+    /// How long after a subscription was lost it is made again.
+    resubscribe_after: Duration,
 }
 
 impl Connection {
@@ -34,8 +37,9 @@ impl Connection {
         client: Client<Handlers>,
         reconnects: watch::Receiver<u64>,
         on_report: Option<OnReport>,
+        resubscribe_after: Duration,
     ) -> Connection {
-        Connection { client, reconnects, on_report }
+        Connection { client, reconnects, on_report, resubscribe_after }
     }
 
     pub(super) fn report(&self, report: &Report) {
@@ -61,6 +65,10 @@ impl Connection {
 
     pub(super) fn reconnects(&self) -> watch::Receiver<u64> {
         self.reconnects.clone()
+    }
+
+    pub(super) fn resubscribe_after(&self) -> Duration {
+        self.resubscribe_after
     }
 
     /// All tools of the server: none if it does not offer any.

@@ -20,6 +20,7 @@ use super::super::failure::Failure;
 use super::super::schema::form_of;
 use super::connected::{Connection, OnReport};
 use super::handlers::Handlers;
+use super::renewed::{AGAIN_AFTER, LONGEST, SHORTEST};
 
 /// What a program that calls servers can do, and how it connects. What it declares follows from the handlers that it has.
 ///
@@ -57,6 +58,7 @@ pub struct ConnectOptions {
     era: Option<Era>,
     probe: Option<Duration>,
     handshake: Option<Duration>,
+    resubscribe: Duration,
     log: Option<(LoggingLevel, OnLog)>,
     on_report: Option<OnReport>,
     problem: Option<String>,
@@ -74,6 +76,7 @@ impl ConnectOptions {
             era: None,
             probe: None,
             handshake: None,
+            resubscribe: AGAIN_AFTER,
             log: None,
             on_report: None,
             problem: None,
@@ -173,6 +176,14 @@ impl ConnectOptions {
         self
     }
 
+    /// How long after a subscription was lost the client subscribes again: one second, if the program does not say
+    /// otherwise; not less than 50 milliseconds, and not more than 30 seconds. The wait doubles each time that the
+    /// subscription is lost soon or cannot be made, up to 30 seconds.
+    pub fn resubscribe_after(mut self, least: Duration) -> ConnectOptions {
+        self.resubscribe = least.clamp(SHORTEST, LONGEST);
+        self
+    }
+
     /// Connects over a connection that carries its messages in order, such as the standard streams of a child.
     ///
     /// # Errors
@@ -180,7 +191,7 @@ impl ConnectOptions {
     pub async fn connect(&self, transport: impl Transport) -> Result<Connection, ConnectError> {
         let (connector, reconnects) = self.connector()?;
         let client = connector.connect(transport).await?;
-        Ok(Connection::new(client, reconnects, self.on_report.clone()))
+        Ok(Connection::new(client, reconnects, self.on_report.clone(), self.resubscribe))
     }
 
     /// Connects to the server of this name, with a connection for each attempt: over HTTP, and to children that do not survive
@@ -199,7 +210,7 @@ impl ConnectOptions {
     ) -> Result<Connection, ConnectError> {
         let (connector, reconnects) = self.connector()?;
         let client = connector.connect_to(name, open).await?;
-        Ok(Connection::new(client, reconnects, self.on_report.clone()))
+        Ok(Connection::new(client, reconnects, self.on_report.clone(), self.resubscribe))
     }
 
     /// Connects to a URL.

@@ -10,11 +10,15 @@ use tokio::time::{Instant, sleep_until};
 
 use super::connected::Connection;
 
-/// How long after a subscription was lost the client subscribes again: a server that cuts each one is not asked all the time.
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long after a subscription was lost the client subscribes again, if the program does not say: a server that cuts
+/// each one is not asked all the time.
+pub(super) const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// What the program says is at least this, and at most `LONGEST`.
+pub(super) const SHORTEST: Duration = Duration::from_millis(50);
 
 /// How long it waits at most between two attempts to subscribe at a server that cannot be reached. The wait doubles up to that.
-const LONGEST: Duration = Duration::from_secs(30);
+pub(super) const LONGEST: Duration = Duration::from_secs(30);
 
 /// Listens to changes. A subscription that is lost is made again: with a session that was opened again, where the
 /// stream of a subscription breaks off, and where a server over HTTP ends it, because it stops.
@@ -56,7 +60,7 @@ impl<'a> Renewed<'a> {
             listening,
             reconnects,
             again_at: None,
-            pause: AGAIN_AFTER,
+            pause: connection.resubscribe_after(),
             since: Instant::now(),
             is_reported: false,
         })
@@ -92,7 +96,7 @@ impl<'a> Renewed<'a> {
                     None if listening.lost().is_some() || self.connection.client().outlives_server() => {
                         self.listening = None;
                         if self.since.elapsed() > LONGEST {
-                            self.pause = AGAIN_AFTER;
+                            self.pause = self.connection.resubscribe_after();
                         }
                         self.put_off();
                     }

@@ -77,10 +77,14 @@ fn random(seed: u64) -> String {
     text
 }
 
+/// How many random types are tried: fewer in the development profile, where four hundred took half the time of this program.
+/// `.ci/run` tries all of them.
+const TYPES: u64 = if cfg!(debug_assertions) { 100 } else { 400 };
+
 #[test]
 fn what_is_written_is_the_dual() {
     let mut fine = 0;
-    for seed in 0..400 {
+    for seed in 0..TYPES {
         let text = random(seed);
         let before = errors(&text);
         // Whether messages race is not what this is about; it must only stay as it is.
@@ -91,7 +95,7 @@ fn what_is_written_is_the_dual() {
         let both = with_written_server(&text, "S");
         assert_eq!(errors(&both), before, "seed {seed}\n{text}\n{both}");
     }
-    assert!(fine > 150, "only {fine} of the random types were of use");
+    assert!(fine > TYPES * 3 / 8, "only {fine} of the random types were of use");
 }
 
 #[test]

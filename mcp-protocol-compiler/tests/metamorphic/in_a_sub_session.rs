@@ -17,7 +17,7 @@ use crate::parties::talk;
 use crate::placed::{self, BEGINS, BEGUN, GOES, Place};
 use crate::random::Random;
 use crate::reading::Reading;
-use crate::run::{each, seeds};
+use crate::run::{USUAL, each, seeds};
 use crate::side_by_side::LATE;
 
 /// A value that comes again could be taken for that of an earlier sub-session; a session has none before it.
@@ -184,11 +184,11 @@ fn compare(random: &mut Random, counts: &mut Counts) -> Result<(), String> {
 
 #[test]
 fn a_session_is_the_same_in_a_sub_session() {
-    let seeds = seeds(300);
+    let seeds = seeds(USUAL);
     let mut counts = Counts::default();
     each(seeds.clone(), |random, _| compare(random, &mut counts));
     println!("seeds {seeds:?}: {counts:?}");
-    if seeds.end - seeds.start >= 300 {
+    if seeds.end - seeds.start >= USUAL {
         let Counts { texts, accepted, messages, ended, reused, reused_within, otherwise_over } = counts;
         assert!(accepted * 2 > texts && messages > texts * 10 && ended * 2 > texts, "{counts:?}");
         assert!((reused + otherwise_over) * 50 < texts && reused_within * 3 < texts, "{counts:?}");

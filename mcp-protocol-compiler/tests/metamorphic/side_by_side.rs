@@ -13,7 +13,7 @@ use crate::behaviour::{Behaviour, Compared};
 use crate::channel::{Channel, Declared};
 use crate::protocols::flip;
 use crate::random::Random;
-use crate::run::{each, seeds};
+use crate::run::{USUAL, each, seeds};
 
 /// The finding of messages that may arrive late.
 pub(crate) const LATE: &str = "S0510";
@@ -155,14 +155,14 @@ fn compare(random: &mut Random, counts: &mut Counts) -> Result<(), String> {
 
 #[test]
 fn channels_are_their_interleaving() {
-    let seeds = seeds(300);
+    let seeds = seeds(USUAL);
     let mut counts = Counts::default();
     each(seeds.clone(), |random, _| compare(random, &mut counts));
     println!("seeds {seeds:?}: {counts:?}");
-    if seeds.end - seeds.start >= 300 {
+    if seeds.end - seeds.start >= USUAL {
         let Counts { texts, accepted, with_late, messages, left_out } = counts;
         assert!(left_out * 1_000 <= texts, "{counts:?}");
         assert!(accepted * 2 > texts && accepted * 5 < texts * 4, "{counts:?}");
-        assert!(with_late * 10 > texts && messages > 20_000, "{counts:?}");
+        assert!(with_late * 10 > texts && messages > texts * 67, "{counts:?}");
     }
 }

@@ -94,6 +94,7 @@ async fn a_subscription_whose_connection_is_cut_is_made_again() {
     let heard = Arc::clone(&reports);
     let options = ConnectOptions::new("test", "1")
         .era(Era::Requests)
+        .resubscribe_after(Duration::from_millis(200))
         .on_report(move |report| heard.lock().unwrap().push(report.to_string()));
     let url = format!("http://{}/mcp", relay.address);
     let notes = options.connect_url(&url).await.unwrap();

@@ -10,6 +10,7 @@ use super::delivery::RunningPost;
 use super::http_client::HttpClient;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
+use super::options::ClientOptions;
 use super::provider::SessionProvider;
 use super::reconnect::reconnect;
 use super::running::Over;
@@ -214,7 +215,8 @@ async fn a_message_without_requests_has_a_limit() {
 
 #[tokio::test]
 async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
-    let client = HttpClient::new("http://127.0.0.1:1").unwrap();
+    let options = ClientOptions::new().reconnect_within(Duration::from_millis(100));
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap().options(options);
     let kept = Kept::default();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.state().handshake.record(&request(0, Place::OnlyStep));
