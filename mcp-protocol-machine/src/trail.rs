@@ -301,7 +301,10 @@ fn replay(
         if evidence.received(known.state?, by)? != next {
             return None;
         }
-        at = evidence.received(at, by)?;
+        // Who is at an end drops what still arrives.
+        if !evidence.is_end(at) {
+            at = evidence.received(at, by)?;
+        }
     }
     Some(at)
 }
