@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 24] = [
+pub(crate) const TESTS: [Test; 26] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -21,6 +21,8 @@ pub(crate) const TESTS: [Test; 24] = [
     ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
     ("replies_are_replaced", replies_are_replaced),
     ("a_record_says_what_the_guard_has_written", a_record_says_what_the_guard_has_written),
+    ("a_recording_follows_the_earlier_ones", a_recording_follows_the_earlier_ones),
+    ("what_is_not_a_recording_is_left_alone", what_is_not_a_recording_is_left_alone),
     ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
     ("what_is_permitted_of_a_batch_passes", what_is_permitted_of_a_batch_passes),
     ("requests_that_stand_for_themselves_are_judged", requests_that_stand_for_themselves_are_judged),
@@ -212,6 +214,50 @@ fn a_record_says_what_the_guard_has_written() {
     let found = traced(&path);
     let expected = [("shape", "server"), ("capability", "client")];
     assert_eq!(found, expected.map(|(code, blame)| (code.to_owned(), blame.to_owned())));
+}
+
+fn a_recording_follows_the_earlier_ones() {
+    let path = record("twice");
+    let run = || {
+        let mut client = Client::start(guard_of("correct", &["--record", path.to_str().unwrap()]));
+        client.initialize();
+        client.ask(CALL);
+        client.close().2
+    };
+    assert_eq!(run(), "");
+    let first = std::fs::read_to_string(&path).unwrap();
+    // A guard that was killed has not finished its last line.
+    std::fs::write(&path, format!("{first}{{\"t\": 0.1")).unwrap();
+    let said = "` has earlier recordings, and this one follows them\n";
+    assert!(run().ends_with(said));
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replace("{\"t\": 0.1\n", "")).unwrap();
+    assert!(run().ends_with(said));
+    let whole = std::fs::read_to_string(&path).unwrap();
+    assert!(whole.starts_with(&first), "{whole}");
+    let names = whole.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["session"].clone());
+    let mut names: Vec<Value> = names.collect();
+    names.dedup();
+    assert_eq!((names.len(), &names[0]), (3, &Value::Null), "{whole}");
+    assert_eq!(recorded(&path).len(), 3 * 5);
+    let mut trace = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    let judged = trace.args(["trace", "--protocol", "mcp"]).arg(&path).output().unwrap();
+    let said = String::from_utf8(judged.stdout).unwrap();
+    assert!(judged.status.success() && said.contains("3 sessions"), "{said}");
+}
+
+fn what_is_not_a_recording_is_left_alone() {
+    let path = record("notes");
+    std::fs::write(&path, "{\"notes\": []}\n").unwrap();
+    let client = Client::start(guard_of("correct", &["--record", path.to_str().unwrap()]));
+    let (code, rest, problem) = client.close();
+    assert_eq!((code, rest.as_str()), (2, ""));
+    assert!(
+        problem.ends_with(
+            "has something other than recordings of a guard: name another file after `--record`\n"
+        ),
+        "{problem}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"notes\": []}\n");
 }
 
 fn a_request_that_passes_out_of_order_is_followed() {
