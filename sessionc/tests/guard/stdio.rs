@@ -9,11 +9,13 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 26] = [
+pub(crate) const TESTS: [Test; 28] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
     ("mistakes_are_reported_and_pass", mistakes_are_reported_and_pass),
+    ("one_cause_is_reported_once", one_cause_is_reported_once),
+    ("what_waits_for_a_step_is_reported_with_it", what_waits_for_a_step_is_reported_with_it),
     ("a_tool_call_before_initialize_is_stopped", a_tool_call_before_initialize_is_stopped),
     ("the_level_says_what_is_stopped", the_level_says_what_is_stopped),
     ("text_that_is_not_a_message_is_stopped", text_that_is_not_a_message_is_stopped),
@@ -102,6 +104,56 @@ fn mistakes_are_reported_and_pass() {
     for (report, expected) in reports.iter().zip(expected) {
         assert!(report.starts_with(expected), "{report}");
     }
+}
+
+fn one_cause_is_reported_once() {
+    let asks = |id: u8| CALL.replace("2,", &format!("{id},"));
+    let mut client = Client::start(guard_of("correct", &[]));
+    for id in 3..=15 {
+        client.ask(&asks(id));
+    }
+    client.initialize();
+    for id in 20..=22 {
+        client.ask(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"prompts/list"}}"#));
+    }
+    let reports = client.close().2;
+    let early = "client: `tools/call` is not permitted in `Uninit`: the client may send `initialize` or `ping` now (rule L5, should)";
+    let prompts = "client: `prompts/list` needs the capability `prompts`, which the server has not announced (rule L7, must)";
+    let expected = [
+        format!("guard: {early}"),
+        format!("guard: 9 more like this so far: {early}"),
+        format!("guard: {prompts}"),
+        format!("guard: 12 more like this in all: {early}"),
+        format!("guard: 2 more like this in all: {prompts}"),
+    ];
+    assert_eq!(reports.lines().collect::<Vec<_>>(), expected);
+    // What is stopped is reported each time.
+    let mut client = Client::start(guard_of("correct", &["--enforce", "should"]));
+    client.ask(&asks(3));
+    client.ask(&asks(4));
+    assert_eq!(client.close().2.lines().count(), 2);
+}
+
+fn what_waits_for_a_step_is_reported_with_it() {
+    let mut client = Client::start(guard_of("hasty", &[]));
+    client.ask(INITIALIZE);
+    for id in 3..6 {
+        // It is the request of the server; then another one comes, and the answer.
+        assert_eq!(client.ask(&CALL.replace("2,", &format!("{id},")))["method"], "roots/list");
+        assert_eq!(client.read()["method"], "elicitation/create");
+        client.read();
+    }
+    let reports = client.close().2;
+    let reports: Vec<&str> = reports.lines().collect();
+    let [first, more, missing] = reports.as_slice() else { panic!("{reports:#?}") };
+    let early = "server: `roots/list` is not permitted in `AwaitingNotif`: ";
+    assert!(first.starts_with(&format!("guard: {early}")), "{first}");
+    assert!(more.starts_with(&format!("guard: 5 more like this in all: {early}")), "{more}");
+    assert_eq!(
+        *missing,
+        "guard: the client never sends the notification `notifications/initialized`, for which the session waits in \
+         `AwaitingNotif`"
+    );
 }
 
 fn a_tool_call_before_initialize_is_stopped() {
@@ -451,11 +503,12 @@ fn what_cannot_be_written_is_reported() {
 }
 
 fn reports_do_not_hold_up_the_traffic() {
-    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}\n";
-    let text = line.repeat(20_000);
+    // Each is a mistake of its own.
+    let line = |number| format!("{{\"jsonrpc\":\"2.0\",\"method\":\"no/such{number}\"}}\n");
     let mut client = Client::start(guard(&["--protocol", "mcp", "--", "cat"]));
-    for piece in text.as_bytes().chunks(line.len() * 100) {
-        client.write(std::str::from_utf8(piece).unwrap());
+    for piece in 0..200 {
+        let text: String = (0..100).map(|number| line(piece * 100 + number)).collect();
+        client.write(&text);
         for _ in 0..100 {
             client.read();
         }
