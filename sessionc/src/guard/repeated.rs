@@ -30,7 +30,7 @@ struct Repeated {
 
 /// What is said of a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum RepeatSaid {
     /// The remark itself.
     Whole,
     /// How often it came so far.
@@ -41,21 +41,21 @@ pub(super) enum Said {
 
 impl RepeatedRemarks {
     /// There is another remark. What was not passed on is always said, because something was done with the message.
-    pub(super) fn another(&mut self, remark: &Remark) -> Said {
+    pub(super) fn another(&mut self, remark: &Remark) -> RepeatSaid {
         let same = remark.same.as_ref().filter(|_| remark.treatment == Treatment::Forwarded);
-        let Some(same) = same else { return Said::Whole };
+        let Some(same) = same else { return RepeatSaid::Whole };
         let place = self.reported.len();
         let Some(repeated) = self.reported.get_mut(same) else {
             if place < DISTINGUISHED {
                 let report = format!("{}: {}", side(remark.sender), remark.text);
                 self.reported.insert(same.clone(), Repeated { place, report, count: 1, said: 1 });
             }
-            return Said::Whole;
+            return RepeatSaid::Whole;
         };
         repeated.count += 1;
         match repeated.count >= FIRST.max(repeated.said.saturating_mul(2)) {
-            true => Said::Count(repeated.say("so far")),
-            false => Said::Nothing,
+            true => RepeatSaid::Count(repeated.say("so far")),
+            false => RepeatSaid::Nothing,
         }
     }
 
@@ -101,13 +101,13 @@ mod tests {
         let mut all = RepeatedRemarks::default();
         let one = remark(Treatment::Forwarded, Some(Same::example("early")));
         let other = remark(Treatment::Forwarded, Some(Same::example("late")));
-        assert_eq!((all.another(&one), all.another(&other)), (Said::Whole, Said::Whole));
-        let said: Vec<Said> =
-            (2..=45).map(|_| all.another(&one)).filter(|said| *said != Said::Nothing).collect();
+        assert_eq!((all.another(&one), all.another(&other)), (RepeatSaid::Whole, RepeatSaid::Whole));
+        let said: Vec<RepeatSaid> =
+            (2..=45).map(|_| all.another(&one)).filter(|said| *said != RepeatSaid::Nothing).collect();
         let counted =
-            |count: u64| Said::Count(format!("{} more like this so far: client: too early", count - 1));
+            |count: u64| RepeatSaid::Count(format!("{} more like this so far: client: too early", count - 1));
         assert_eq!(said, [counted(10), counted(20), counted(40)]);
-        assert_eq!(all.another(&other), Said::Nothing);
+        assert_eq!(all.another(&other), RepeatSaid::Nothing);
         assert_eq!(
             all.rest(),
             ["44 more like this in all: client: too early", "1 more like this in all: client: too early"]
@@ -120,7 +120,7 @@ mod tests {
         let mut all = RepeatedRemarks::default();
         for same in [None, Some(Same::example("early"))] {
             for _ in 0..3 {
-                assert_eq!(all.another(&remark(Treatment::Refused, same.clone())), Said::Whole);
+                assert_eq!(all.another(&remark(Treatment::Refused, same.clone())), RepeatSaid::Whole);
             }
         }
         assert!(all.rest().is_empty());

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Side, Strictness};
 
 use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
-use super::repeated::{RepeatedRemarks, Said};
+use super::repeated::{RepeatedRemarks, RepeatSaid};
 use super::report::Reporter;
 
 /// One session, with where it is recorded and reported.
@@ -60,9 +60,9 @@ impl GuardedSession {
         self.record_errors(sender, &judgement);
         for remark in &judgement.remarks {
             match self.repeated.another(remark) {
-                Said::Whole => self.outputs.reporter.remark(self.number, remark.clone()),
-                Said::Count(again) => self.outputs.reporter.event(self.number, again),
-                Said::Nothing => {}
+                RepeatSaid::Whole => self.outputs.reporter.remark(self.number, remark.clone()),
+                RepeatSaid::Count(again) => self.outputs.reporter.event(self.number, again),
+                RepeatSaid::Nothing => {}
             }
         }
         judgement
