@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Side, Strictness};
 
 use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
-use super::repeated::{RepeatedRemarks, RepeatSaid};
+use super::repeated::{RepeatSaid, RepeatedRemarks};
 use super::report::Reporter;
 
 /// One session, with where it is recorded and reported.

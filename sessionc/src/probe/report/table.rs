@@ -8,6 +8,7 @@ use crate::probe::campaign::Results;
 use crate::probe::offence::Group;
 use crate::probe::trial::{Outcome, Tried};
 use crate::probe::unprompted::Unprompted;
+use crate::wrapped::in_lines;
 
 /// One row: an offence group in a state.
 #[derive(Debug, Default)]
@@ -205,24 +206,6 @@ fn aligned<const N: usize>(lines: &[[String; N]], most: Option<usize>) -> String
         (0..height).map(part).collect::<String>()
     };
     lines.iter().map(line).collect()
-}
-
-/// A text in lines of so many characters, broken between words. A word that is longer has a line of its own.
-fn in_lines(text: &str, width: usize) -> Vec<String> {
-    if text.chars().count() <= width {
-        return vec![text.to_owned()];
-    }
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
