@@ -1,4 +1,4 @@
-//! What a server sent by itself although the protocol does not permit it. It is not the reaction to an offence.
+//! What a server sent although the protocol does not permit it. It is not the answer to an offence.
 
 use mcp_protocol_machine::protocol::Strictness;
 use mcp_runtime::Report;
@@ -26,10 +26,10 @@ pub(crate) struct Stray {
 pub(crate) struct Unprompted {
     /// Its method, or what else it is.
     pub(crate) name: String,
-    /// Where sessions were when it came.
+    /// Where sessions were when it came; first the one that the rule is about.
     pub(crate) states: Vec<String>,
     pub(crate) level: Strictness,
-    /// What the protocol says of it where it came first.
+    /// What the protocol says of it where it is worst.
     pub(crate) rule: String,
     /// The first offence after which it came; nothing if it came without an offence, too.
     pub(crate) after: Option<String>,
@@ -60,9 +60,22 @@ pub(super) fn gather(strays: impl Iterator<Item = (Option<String>, Stray)>) -> V
         let after = offence.filter(|_| stray.is_after_offence);
         match all.iter_mut().find(|one| one.name == stray.name) {
             Some(one) => {
-                one.level = one.level.max(stray.level);
                 one.after = one.after.take().and_then(|before| after.map(|_| before));
-                one.states.extend(stray.state.filter(|state| !one.states.contains(state)));
+                let is_worse = stray.level > one.level;
+                if let Some(state) = stray.state {
+                    let known = one.states.iter().position(|known| *known == state);
+                    match is_worse {
+                        true => {
+                            known.into_iter().for_each(|place| drop(one.states.remove(place)));
+                            one.states.insert(0, state);
+                        }
+                        false if known.is_none() => one.states.push(state),
+                        false => {}
+                    }
+                }
+                if is_worse {
+                    (one.level, one.rule) = (stray.level, stray.rule);
+                }
             }
             None => all.push(Unprompted {
                 name: stray.name,
@@ -100,9 +113,9 @@ mod tests {
         );
         let tick = Unprompted {
             name: "tick".to_owned(),
-            states: vec!["A".to_owned(), "B".to_owned()],
+            states: vec!["B".to_owned(), "A".to_owned()],
             level: Strictness::Must,
-            rule: stray("tick", "A", Strictness::Must, true).rule,
+            rule: stray("tick", "B", Strictness::Must, true).rule,
             after: None,
         };
         assert_eq!(all.first(), Some(&tick), "it came before an offence once");

@@ -199,7 +199,7 @@ fn a_server_that_prints_without_end_is_given_up() {
 
 /// The messages that a server sent by itself.
 fn sent_by_itself(run: &Run) -> Vec<Value> {
-    run.lines().into_iter().filter(|line| line["kind"] == "sent by itself").collect()
+    run.lines().into_iter().filter(|line| line["kind"] == "sent").collect()
 }
 
 fn what_a_server_sends_by_itself_is_one_fault() {

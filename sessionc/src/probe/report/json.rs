@@ -41,7 +41,7 @@ pub(crate) fn lines(results: &Results) -> String {
     });
     let unprompted = results.unprompted.iter().map(|message| {
         json!({
-            "kind": "sent by itself",
+            "kind": "sent",
             "message": message.name,
             "states": message.states,
             "level": level(message.level),

@@ -22,7 +22,7 @@ pub(crate) fn xml(results: &Results, threshold: Option<Strictness>) -> Result<St
         report.add_test_suite(suite);
     }
     if !results.unprompted.is_empty() {
-        let mut suite = TestSuite::new("what the server sends by itself");
+        let mut suite = TestSuite::new("what else the server sends");
         suite.add_test_cases(results.unprompted.iter().map(|message| unprompted_case(message, threshold)));
         report.add_test_suite(suite);
     }
@@ -80,7 +80,7 @@ fn unprompted_case(message: &Unprompted, threshold: Option<Strictness>) -> TestC
         }
         false => TestCaseStatus::success(),
     };
-    let mut case = TestCase::new(format!("sent by itself: {}", message.name), status);
+    let mut case = TestCase::new(format!("sent: {}", message.name), status);
     case.set_system_out(format!("fault ({}): {}\n", level(message.level), why(message)));
     case
 }

@@ -115,7 +115,7 @@ fn unprompted(results: &Results, width: Option<usize>) -> String {
         return String::new();
     }
     format!(
-        "\nfaults: what the server sent by itself\n{}",
+        "\nfaults: what else the server sent\n{}",
         indented(&aligned(&lines, width.map(|width| width.saturating_sub(INDENT))))
     )
 }
