@@ -7,7 +7,7 @@ use super::report::side;
 use crate::trace::causes::Same;
 
 /// How many different remarks of a session are distinguished; those after them are all reported.
-const DISTINGUISHED: usize = 256;
+const DISTINGUISHED: usize = 64;
 /// The first number that is reported. After it, each is twice the one before.
 const FIRST: u64 = 10;
 
