@@ -457,7 +457,7 @@ pub(crate) struct Guard {
     /// Stop what breaks a rule of this level or of a worse one, and answer its sender with an error
     #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "must")]
     pub(crate) enforce: Option<Level>,
-    /// Write what passes into this file, one JSON object per line
+    /// Write what passes into this file, one JSON object per line, behind the recordings that it has
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// The format of the reports on standard error

@@ -50,6 +50,8 @@ pub(crate) enum Failure {
     NoRoleToDraw(Box<Failure>),
     /// The guard cannot record on the stream of the client.
     RecordOnStdout,
+    /// The guard would record behind what is not a record.
+    NotARecord(PathBuf),
     /// A payload type is not a Rust type.
     Code(PathBuf, String),
     /// The role has no dual.
@@ -206,6 +208,11 @@ impl fmt::Display for Failure {
                 .write_str("`--list` tests nothing, and has no JUnit report: use `--format json`, or leave it out"),
             Failure::RecordOnStdout => formatter
                 .write_str("`-` is standard output, which belongs to the client: name a file after `--record`"),
+            Failure::NotARecord(path) => write!(
+                formatter,
+                "`{}` has something other than recordings of a guard: name another file after `--record`",
+                path.display()
+            ),
             Failure::WouldReplace(path) => write!(
                 formatter,
                 "`{}` is a protocol, and what it says would be lost: name another file to write",

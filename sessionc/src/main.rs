@@ -29,6 +29,7 @@ mod trace;
 mod unknown_revision;
 mod unusable;
 mod whole_file;
+mod wrapped;
 
 use std::env;
 use std::io::{self, Write};

@@ -8,11 +8,18 @@ use serde::Serialize;
 
 use crate::arguments::OutputFormat;
 use crate::files::Failure;
+use crate::terminal_line::width_of_stdout;
+use crate::wrapped::wrapped;
 
 /// Prints text as it is.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     printed(out.write_all(text.as_ref()).and_then(|()| out.flush()))
+}
+
+/// Prints a report for people: on a terminal, its sentences are broken into lines.
+pub(crate) fn print_report(report: &str) -> Result<(), Failure> {
+    print(wrapped(report, width_of_stdout()))
 }
 
 /// Whether it was a failure to print something.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::arguments::FindingFormat;
 use crate::color::style;
 use crate::files::{Failure, print_diagnostics};
-use crate::print::{print, print_json};
+use crate::print::{print, print_json, print_report};
 use crate::sarif::{self, LogLevel, LogPlace, LogResult, Point, Region, Rule};
 
 /// Where findings go as text. In other formats they always go to standard output.
@@ -68,7 +68,7 @@ impl Report {
         match (self.format, self.channel) {
             (FindingFormat::Text, Channel::Err) => print_diagnostics(sources, diagnostics),
             (FindingFormat::Text, Channel::Out) => {
-                print(render::render_all(sources, diagnostics, style(&io::stdout())))?;
+                print_report(&render::render_all(sources, diagnostics, style(&io::stdout())))?;
             }
             (FindingFormat::Json, _) => {
                 for diagnostic in diagnostics {

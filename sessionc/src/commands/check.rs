@@ -6,7 +6,7 @@ use mcp_protocol_compiler::diagnostic::{Code, Severity};
 use crate::arguments::Check;
 use crate::end::End;
 use crate::files::{Failure, compile_file_with};
-use crate::print::print;
+use crate::print::print_report;
 use crate::report::{Channel, Report};
 
 /// Checks all files, also after one that has errors. An error fails the check; a warning does so with
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     }
     if let (Some((severity, code)), true) = (worst, report.is_text()) {
         let what = if severity == Severity::Error { "an error" } else { "a warning" };
-        print(format!("for more information about {what}, try `sessionc explain {}`\n", code.0))?;
+        print_report(&format!("for more information about {what}, try `sessionc explain {}`\n", code.0))?;
     }
     report.end()?;
     match failure {

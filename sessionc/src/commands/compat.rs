@@ -15,7 +15,7 @@ use crate::arguments::{Compat, OutputFormat};
 use crate::color::style;
 use crate::end::End;
 use crate::files::{Failure, print_diagnostics, read};
-use crate::print::{print, print_json};
+use crate::print::{print, print_json, print_report};
 
 /// Compares the versions and prints what breaks; exits 1 if something does.
 pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
@@ -58,7 +58,7 @@ pub(crate) fn compared(arguments: &Compat) -> Result<(Comparison, Verdict), Fail
 
 fn print_pair(sources: &SourceMap, pair: &PairVerdict) -> Result<(), Failure> {
     for found in &pair.found {
-        print(format!("{}\n", render(sources, &found.diagnostic, style(&io::stdout()))))?;
+        print_report(&format!("{}\n", render(sources, &found.diagnostic, style(&io::stdout()))))?;
     }
     print(format!("{}\n\n", sentence(pair)))
 }

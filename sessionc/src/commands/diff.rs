@@ -8,7 +8,7 @@ use crate::arguments::{Compat, OutputFormat};
 use crate::commands::compat::compared;
 use crate::end::End;
 use crate::files::Failure;
-use crate::print::{print, print_json};
+use crate::print::{print, print_json, print_report};
 
 /// Lists the changes; exits 1 if there are any.
 pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
                 if last != Some((change.part, &change.name)) {
                     print(format!("{} {}\n", change.part.word(), heading(change)))?;
                 }
-                print(format!("    {}{}\n", change.text, breaks(change)))?;
+                print_report(&format!("    {}{}\n", change.text, breaks(change)))?;
             }
         }
         last = Some((change.part, &change.name));

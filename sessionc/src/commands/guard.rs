@@ -28,8 +28,11 @@ pub(crate) fn run(arguments: &Guard) -> Result<End, Failure> {
         }
         spare_protocols(record, arguments.protocol.file.as_deref())?;
     }
-    let recorder = arguments.record.as_deref().map(Recorder::create).transpose()?.map(Arc::new);
+    let recorder = arguments.record.as_deref().map(Recorder::open).transpose()?.map(Arc::new);
     let reporter = Reporter::start(arguments.reports);
+    if let Some(what) = recorder.as_deref().and_then(Recorder::goes_on) {
+        reporter.event(None, what);
+    }
     let outputs = Outputs { recorder, reporter: reporter.clone() };
     let limit = arguments.max_message;
     let end = match &addresses {

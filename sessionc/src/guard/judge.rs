@@ -1,8 +1,9 @@
 //! Judges the messages of one session, and decides which of them are passed on.
 
+use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
-use mcp_runtime::{Options, Report, RequestId, RpcError};
+use mcp_runtime::{Options, Report, RequestId, RpcError, Violation};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -11,6 +12,10 @@ use crate::eras::{Era, Eras, awaits};
 use crate::files::Failure;
 use crate::not_received::NotReceived;
 use crate::protocol::Chosen;
+use crate::trace::causes::{Causes, Same};
+use crate::trace::finding::Finding;
+use crate::trace::formats::record::Place;
+use crate::trace::wording;
 use crate::unknown_revision;
 
 /// What is done with messages that the protocol does not permit.
@@ -56,6 +61,8 @@ pub(crate) struct Remark {
     pub(crate) rule: Option<String>,
     /// It is about a text that is not a message.
     pub(crate) is_malformed: bool,
+    /// What it has in common with remarks that say the same, if there may be any.
+    pub(crate) same: Option<Same>,
     pub(crate) text: String,
 }
 
@@ -98,6 +105,8 @@ pub(crate) enum Forward {
 pub(crate) struct Judge {
     policy: Policy,
     eras: Eras,
+    /// What the session waits for, and what has come in its place.
+    causes: Causes,
 }
 
 impl Judge {
@@ -122,7 +131,10 @@ impl Judge {
             Some(rounds) => observer.share_rounds(rounds),
             None => observer,
         });
-        Ok(Judge { policy, eras: Eras::new(refusing(chosen.observer(options)?), stateless) })
+        let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
+        let mut causes = Causes::default();
+        causes.wait(eras.handshake().owes().into_iter().next());
+        Ok(Judge { policy, eras, causes })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
@@ -152,8 +164,34 @@ impl Judge {
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
         let observer = self.eras.observer_mut(era);
         passed.iter().for_each(|one| _ = observer.passed_on(one));
+        passed.iter().for_each(|one| self.note_step(era, one));
         judgement.passed = Passed { era, observed: passed };
         judgement
+    }
+
+    /// Notes what the session waits for, after a message that was passed on.
+    fn note_step(&mut self, era: Era, one: &Observed) {
+        if era == Era::Stateless {
+            return;
+        }
+        if let Some(StepKind::Linear { from, to }) = one.step
+            && from != to
+        {
+            self.causes.wait(self.eras.handshake().owes().into_iter().next());
+            return;
+        }
+        let opens = matches!(one.kind, ObservedKind::Request | ObservedKind::Notification);
+        let is_taken = opens && one.step.is_some() && self.eras.has_begun();
+        let Some(message) = one.message.filter(|_| is_taken) else { return };
+        let handshake = self.eras.handshake();
+        self.causes.note_instead(one.sender, message, Place::default(), |owed| handshake.needing(owed));
+    }
+
+    /// The session is over: what is said of a step that never came.
+    pub(crate) fn missing(&mut self) -> Option<String> {
+        let missing = self.causes.missing()?;
+        let table = self.eras.handshake().protocol().message(missing.owed.message);
+        Some(wording::missing(&missing, table).message)
     }
 
     /// Messages that were passed on did not arrive: their sender may send them again. Returns which these are.
@@ -172,7 +210,12 @@ impl Judge {
                 _ => None,
             }
         });
-        withdrawn.collect()
+        let withdrawn: Vec<NotReceived> = withdrawn.collect();
+        let steps = |one: &Observed| matches!(one.step, Some(StepKind::Linear { from, to }) if from != to);
+        if passed.era == Era::Handshake && passed.observed.iter().any(steps) {
+            self.causes.wait(self.eras.handshake().owes().into_iter().next());
+        }
+        withdrawn
     }
 
     /// Takes note of messages that another session began with, as if this one had begun with them. What else has happened
@@ -187,6 +230,7 @@ impl Judge {
     /// Messages have passed that were not judged.
     fn missed(&mut self) {
         self.eras.all_mut().for_each(Observer::missed_messages);
+        self.causes.missed();
     }
 
     /// Takes note of a message without judging it, such as an error that answers a request without having been sent as one.
@@ -308,9 +352,16 @@ fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: 
             id: observed.id.clone(),
             rule: violation.and_then(|violation| violation.rule()).map(str::to_owned),
             is_malformed: matches!(report, Report::Malformed { .. }),
+            same: violation.and_then(|violation| same(observer, violation)),
             text: text(report),
         });
     }
+}
+
+/// What a violation has in common with those that say the same.
+fn same(observer: &Observer, violation: &Violation) -> Option<Same> {
+    let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
+    Same::of_live(&finding, violation, observer.owes().first())
 }
 
 /// What a report says, to a user of the command.

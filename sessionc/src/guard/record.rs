@@ -1,10 +1,10 @@
 //! Records what passes, one JSON object a line.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +14,9 @@ use serde_json::value::RawValue;
 use crate::files::Failure;
 use crate::not_received::NotReceived;
 
+/// How each line of a record begins.
+const BEGINNING: &str = "{\"t\": ";
+
 /// A file that is written line by line, in the order in which messages were judged.
 ///
 /// Each line is written at once, so that nothing is lost when the program is killed.
@@ -21,6 +24,8 @@ use crate::not_received::NotReceived;
 pub(crate) struct Recorder {
     path: PathBuf,
     started: Instant,
+    /// The file has recordings of others: by this name their sessions are told from those of this one.
+    run: Option<String>,
     /// Nothing after it could not be written.
     file: Mutex<Option<File>>,
 }
@@ -39,20 +44,45 @@ pub(super) enum Recorded<'a> {
 }
 
 impl Recorder {
-    /// Creates the file, or empties it.
+    /// Creates the file, or goes on behind the recordings that it has.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub(crate) fn create(path: &Path) -> Result<Recorder, Failure> {
-        let file = File::create(path).map_err(|error| Failure::Write(path.to_owned(), error))?;
-        Ok(Recorder { path: path.to_owned(), started: Instant::now(), file: Mutex::new(Some(file)) })
+    /// If it cannot be written, or has something else.
+    pub(crate) fn open(path: &Path) -> Result<Recorder, Failure> {
+        let failed = |error| Failure::Write(path.to_owned(), error);
+        let created = File::options().append(true).create_new(true).open(path);
+        let (file, run) = match created {
+            Ok(file) => (file, None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let mut file = File::options().append(true).open(path).map_err(failed)?;
+                // A pipe or a terminal has nothing that could be read again.
+                let is_kept = file.metadata().map_err(failed)?.is_file();
+                let before = if is_kept { Some(Before::read(path).map_err(failed)?) } else { None };
+                match before {
+                    Some(Before::Other) => return Err(Failure::NotARecord(path.to_owned())),
+                    Some(Before::Records { is_cut: true }) => file.write_all(b"\n").map_err(failed)?,
+                    Some(Before::Records { is_cut: false }) | None => {}
+                }
+                (file, is_kept.then(name_of_run))
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Recorder { path: path.to_owned(), started: Instant::now(), run, file: Mutex::new(Some(file)) })
+    }
+
+    /// What there is to say where the file has recordings of others.
+    pub(crate) fn goes_on(&self) -> Option<String> {
+        self.run
+            .as_ref()
+            .map(|_| format!("`{}` has earlier recordings, and this one follows them", self.path.display()))
     }
 
     /// Writes a line. If that fails it says so once, and records nothing more: the traffic goes on.
     pub(super) fn write(&self, session: Option<u64>, recorded: Recorded<'_>) -> Result<(), String> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return Ok(()) };
-        let line = line(self.started.elapsed().as_secs_f64(), session, recorded);
+        let session = named(self.run.as_deref(), session);
+        let line = line(self.started.elapsed().as_secs_f64(), session.as_deref(), recorded);
         open.write_all(line.as_bytes()).map_err(|error: io::Error| {
             *file = None;
             format!("nothing more is recorded: cannot write `{}`: {error}", self.path.display())
@@ -61,7 +91,7 @@ impl Recorder {
 }
 
 /// `{"t": 0.0042, "dir": "c2s", "msg": …}`, as in the recordings that tests replay.
-fn line(seconds: f64, session: Option<u64>, recorded: Recorded<'_>) -> String {
+fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     let (writer, message, bytes) = match recorded {
         Recorded::Note(text) | Recorded::NotReceived(_, text) => ("note", quoted(text), None),
         Recorded::Message(side, message) | Recorded::Own(side, message) => {
@@ -87,8 +117,50 @@ fn line(seconds: f64, session: Option<u64>, recorded: Recorded<'_>) -> String {
         }
         _ => String::new(),
     };
-    let session = session.map(|number| format!(", \"session\": {number}")).unwrap_or_default();
-    format!("{{\"t\": {seconds:.4}, \"dir\": \"{writer}\", \"msg\": {message}{bytes}{more}{session}}}\n")
+    let session = session.map(|session| format!(", \"session\": {session}")).unwrap_or_default();
+    format!("{BEGINNING}{seconds:.4}, \"dir\": \"{writer}\", \"msg\": {message}{bytes}{more}{session}}}\n")
+}
+
+/// What a file has before a recording begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// Nothing, or recordings. The last line of a guard that was killed may be cut.
+    Records { is_cut: bool },
+    /// Something else.
+    Other,
+}
+
+impl Before {
+    fn read(path: &Path) -> io::Result<Before> {
+        let mut file = File::open(path)?;
+        let mut beginning = Vec::new();
+        Read::by_ref(&mut file).take(BEGINNING.len() as u64).read_to_end(&mut beginning)?;
+        if beginning.is_empty() {
+            return Ok(Before::Records { is_cut: false });
+        }
+        if !BEGINNING.as_bytes().starts_with(&beginning) {
+            return Ok(Before::Other);
+        }
+        let mut last = Vec::new();
+        file.seek(SeekFrom::End(-1))?;
+        file.read_to_end(&mut last)?;
+        Ok(Before::Records { is_cut: last != b"\n" })
+    }
+}
+
+/// A name that no other run of a guard has.
+fn name_of_run() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", since.as_millis(), std::process::id())
+}
+
+/// The name of a session in the record, as JSON: its number, with the name of the run if there are several.
+fn named(run: Option<&str>, session: Option<u64>) -> Option<String> {
+    match (run, session) {
+        (None, session) => session.map(|number| number.to_string()),
+        (Some(run), None) => Some(quoted(run)),
+        (Some(run), Some(number)) => Some(quoted(&format!("{run}-{number}"))),
+    }
 }
 
 fn quoted(text: &str) -> String {
@@ -115,13 +187,18 @@ mod tests {
             "{\"t\": 1.2500, \"dir\": \"s2c-raw\", \"msg\": \"\u{fffd}{}\", \"base64\": \"/3t9\"}\n"
         );
         assert_eq!(
-            line(0.0, Some(3), Recorded::Note("gone")),
+            line(0.0, named(None, Some(3)).as_deref(), Recorded::Note("gone")),
             "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"gone\", \"session\": 3}\n"
         );
         assert_eq!(
             line(0.0, None, Recorded::Own(Side::Server, b"{}")),
             "{\"t\": 0.0000, \"dir\": \"s2c\", \"msg\": {}, \"by\": \"guard\"}\n"
         );
+        assert_eq!(
+            line(0.0, named(Some("run"), Some(3)).as_deref(), Recorded::Note("gone")),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"gone\", \"session\": \"run-3\"}\n"
+        );
+        assert_eq!(named(Some("run"), None).as_deref(), Some("\"run\""));
         let lost = [NotReceived::Request(5.into()), NotReceived::Notification("a".to_owned())];
         assert_eq!(
             line(0.0, None, Recorded::NotReceived(&lost, "gone")),

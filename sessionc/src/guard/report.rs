@@ -93,7 +93,7 @@ impl Reporter {
         }
     }
 
-    pub(super) fn event(&self, session: Option<u64>, what: impl Into<String>) {
+    pub(crate) fn event(&self, session: Option<u64>, what: impl Into<String>) {
         if let Some(open) = self.lock().as_ref() {
             self.send(open, session, LineContent::Event(what.into()));
         }

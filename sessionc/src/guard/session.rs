@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::{Side, Strictness};
 
 use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
+use super::repeated::{RepeatSaid, RepeatedRemarks};
 use super::report::Reporter;
 
 /// One session, with where it is recorded and reported.
@@ -14,6 +15,8 @@ pub(crate) struct GuardedSession {
     /// Where there are several, the number of this one.
     number: Option<u64>,
     judge: Judge,
+    /// What was reported, and came again.
+    repeated: RepeatedRemarks,
     outputs: Outputs,
 }
 
@@ -41,7 +44,7 @@ impl Outputs {
 
 impl GuardedSession {
     pub(crate) fn new(number: Option<u64>, judge: Judge, outputs: Outputs) -> GuardedSession {
-        GuardedSession { number, judge, outputs }
+        GuardedSession { number, judge, repeated: RepeatedRemarks::default(), outputs }
     }
 
     /// Takes what one side has sent, and says what becomes of it. Blank text has no message in it.
@@ -56,7 +59,11 @@ impl GuardedSession {
         }
         self.record_errors(sender, &judgement);
         for remark in &judgement.remarks {
-            self.outputs.reporter.remark(self.number, remark.clone());
+            match self.repeated.another(remark) {
+                RepeatSaid::Whole => self.outputs.reporter.remark(self.number, remark.clone()),
+                RepeatSaid::Count(again) => self.outputs.reporter.event(self.number, again),
+                RepeatSaid::Nothing => {}
+            }
         }
         judgement
     }
@@ -83,8 +90,8 @@ impl GuardedSession {
             };
         let severity = Severity::Rule(Strictness::Must);
         let text = problem.to_owned();
-        let (method, id, rule, is_malformed) = (None, None, None, false);
-        let remark = Remark { sender, severity, treatment, method, id, rule, is_malformed, text };
+        let (method, id, rule, is_malformed, same) = (None, None, None, false, None);
+        let remark = Remark { sender, severity, treatment, method, id, rule, is_malformed, same, text };
         self.outputs.reporter.remark(self.number, remark.clone());
         self.record_errors(sender, &judgement);
         judgement.remarks.push(remark);
@@ -118,5 +125,19 @@ impl GuardedSession {
         let more = requests.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!shown.is_empty()).then(|| shown.join(", ") + &more)
+    }
+
+    /// The session is over: reports what is known only then. Once it was, there is nothing more.
+    pub(super) fn finish(&mut self) {
+        let missing = self.judge.missing();
+        for what in self.repeated.rest().into_iter().chain(missing) {
+            self.outputs.reporter.event(self.number, what);
+        }
+    }
+}
+
+impl Drop for GuardedSession {
+    fn drop(&mut self) {
+        self.finish();
     }
 }

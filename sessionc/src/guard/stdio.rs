@@ -131,6 +131,7 @@ impl GuardedStreams {
     fn server_has_exited(&self, code: u8) {
         let mut session = self.session();
         session.note(&format!("server exited rc={code}"));
+        session.finish();
         if self.client_has_closed.load(Ordering::Relaxed) {
             return;
         }

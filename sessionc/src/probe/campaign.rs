@@ -21,7 +21,8 @@ use super::progress::Progress;
 use super::samples::Samples;
 use super::session::Question;
 use super::target::{Move, Target, accepted, targets};
-use super::trial::{Outcome, Setup, Trial, Tried};
+use super::trial::{Outcome, Scouted, Setup, Trial, Tried};
+use super::unprompted::{Stray, Unprompted, gather};
 use super::walk::follow;
 
 /// What to probe, and how.
@@ -48,6 +49,8 @@ pub(crate) struct Results {
     /// The states that were not reached, and why.
     pub(crate) not_reached: Vec<(String, String)>,
     pub(crate) trials: Vec<Trial>,
+    /// What the server sent by itself that the protocol does not permit.
+    pub(crate) unprompted: Vec<Unprompted>,
 }
 
 impl Results {
@@ -61,8 +64,9 @@ impl Results {
 
     /// How many faults of a level there are.
     pub(crate) fn count(&self, strictness: Strictness) -> usize {
-        let faults = self.tried().filter_map(|(_, tried)| tried.fault.as_ref());
-        faults.filter(|fault| fault.strictness == strictness).count()
+        let faults = self.tried().filter_map(|(_, tried)| tried.fault.as_ref().map(|fault| fault.strictness));
+        let unprompted = self.unprompted.iter().map(|message| message.level);
+        faults.chain(unprompted).filter(|level| *level == strictness).count()
     }
 }
 
@@ -132,14 +136,15 @@ async fn run_with(
     let protocol = setup.protocol.clone();
     let payloads = Arc::clone(&setup.payloads);
     let setup = Arc::new(setup);
-    let (known, not_reached) = scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
+    let Found { known, not_reached, strays } =
+        scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
     let offences = offences(&protocol, &payloads, &known, over_http, settings)?;
     let progress = Progress::new(offences.len(), Arc::clone(line));
     let work = offences.iter().map(|(place, offence)| {
         let target = known.get(*place).map(|(target, _)| target.clone());
         let (setup, offence, progress) = (Arc::clone(&setup), offence.clone(), progress.clone());
         async move {
-            let Some(target) = target else { return Outcome::Skipped(String::new()) };
+            let Some(target) = target else { return (Outcome::Skipped(String::new()), Vec::new()) };
             progress.begins(&target.name, &offence.name);
             let outcome = setup.attempt(&target, &offence).await;
             progress.ends();
@@ -148,6 +153,12 @@ async fn run_with(
     });
     let outcomes = side_by_side(settings.jobs, work).await;
     let state = |place: usize| known.get(place).map(|(target, _)| target.name.clone()).unwrap_or_default();
+    let (outcomes, after): (Vec<Outcome>, Vec<_>) = outcomes.into_iter().unzip();
+    let names = offences.iter().map(|(_, offence)| offence.name.clone());
+    let after = names
+        .zip(after)
+        .flat_map(|(name, strays)| strays.into_iter().map(move |it| (Some(name.clone()), it)));
+    let unprompted = gather(strays.into_iter().map(|stray| (None, stray)).chain(after));
     let trials = offences.into_iter().zip(outcomes).map(|((place, offence), outcome)| Trial {
         state: state(place),
         group: offence.group,
@@ -158,6 +169,7 @@ async fn run_with(
         protocol: protocol.name.to_string(),
         version: protocol.version.as_ref().map(ToString::to_string),
         trials: trials.collect(),
+        unprompted,
         reached: known.into_iter().map(|(target, _)| target.name).collect(),
         not_reached,
     })
@@ -165,6 +177,14 @@ async fn run_with(
 
 /// A state with what is permitted there, where that is known.
 type Known = (Target, Option<BTreeSet<MessageIndex>>);
+
+/// What is known of the server before the first offence.
+struct Found {
+    known: Vec<Known>,
+    /// The states that no session comes to, and why.
+    not_reached: Vec<(String, String)>,
+    strays: Vec<Stray>,
+}
 
 /// The states to probe.
 fn wanted(protocol: &Protocol, settings: &Settings) -> Result<Vec<Target>, Failure> {
@@ -192,7 +212,7 @@ async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings
     let mut session = setup.open_with(observer).map_err(Failure::Start)?;
     let followed = follow(&mut session, &moves, setup.timeout).await;
     let governing = session.protocol().clone();
-    let written = session.end().await;
+    let written = session.end().await.written;
     if let Err(why) = followed {
         // A server without a handshake refuses the request that begins one.
         let Some(stateless) = chosen.stateless() else { return Err(Failure::NoSession(why, written)) };
@@ -234,13 +254,9 @@ async fn answers(setup: &Setup) -> bool {
 }
 
 /// The states that a session comes to, and the others with the reason.
-async fn scout_all(
-    setup: &Arc<Setup>,
-    targets: Vec<Target>,
-    settings: &Settings,
-) -> Result<(Vec<Known>, Vec<(String, String)>), Failure> {
+async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings) -> Result<Found, Failure> {
     let method = |index: MessageIndex| setup.protocol.message(index).map(|table| table.method.to_string());
-    let (mut known, mut not_reached) = (Vec::new(), Vec::new());
+    let (mut known, mut not_reached, mut all_strays) = (Vec::new(), Vec::new(), Vec::new());
     let (open, blocked): (Vec<Target>, Vec<Target>) =
         targets.into_iter().partition(|target| target.needs.is_none());
     let work = open.iter().cloned().map(|target| {
@@ -253,7 +269,9 @@ async fn scout_all(
     let is_tried = |target: &Target| !(over_http && target.hindered_by_http(&setup.protocol).is_some());
     let (mut failure, mut hindered) = (None, None);
     for (target, scouted) in open.into_iter().zip(scouted) {
-        match scouted {
+        let Scouted { permitted, strays } = scouted;
+        all_strays.extend(strays);
+        match permitted {
             Ok(permitted) => known.push((target, Some(permitted))),
             Err((why, written)) => {
                 let place = if is_tried(&target) { &mut failure } else { &mut hindered };
@@ -272,7 +290,7 @@ async fn scout_all(
         let needs = target.needs.and_then(method).unwrap_or_default();
         not_reached.push((target.name, format!("the server would have to send `{needs}` of its own accord")));
     }
-    Ok((known, not_reached))
+    Ok(Found { known, not_reached, strays: all_strays })
 }
 
 /// What to try, with the place of its state.

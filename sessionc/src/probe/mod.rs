@@ -9,6 +9,7 @@
 //! - `connection/`: bytes to and from a server, over standard streams or HTTP.
 //! - `session.rs`: one session, with what the protocol says of it. `walk.rs`: the way to a state.
 //! - `reaction.rs`: what a server did. `listening.rs`: finds that out. `verdict.rs`: whether it is a fault.
+//! - `unprompted.rs`: what a server sent by itself that the protocol does not permit.
 //! - `trial.rs`: one offence in one state. `campaign.rs`: all of them.
 //! - `report/`: the results as a table, JSON or JUnit. `progress.rs`: how far the work is.
 
@@ -27,6 +28,7 @@ pub(crate) mod samples;
 mod session;
 mod target;
 mod trial;
+pub(crate) mod unprompted;
 mod verdict;
 mod walk;
 mod wire;

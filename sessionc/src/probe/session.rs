@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, Message, MessageIndex, Origin, Payload, Protocol, Side, StateKind,
@@ -15,9 +16,12 @@ use super::connection::Connection;
 use super::connection::arrival::{Arrival, Ending, Rejection};
 use super::head::Head;
 use super::payload::{Keys, Payloads};
+use super::unprompted::Stray;
 
 /// How many texts may come that are not messages. A server that prints without end would be listened to without end.
 const MOST_UNREADABLE: usize = 1_000;
+/// How long a server may take to end a session.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A session with a server under test. The observer has seen exactly what was sent, and what has come.
 #[derive(Debug)]
@@ -35,6 +39,20 @@ pub(crate) struct Session {
     unreadable: usize,
     /// The last request that was sent as the protocol has it.
     last_request: Vec<u8>,
+    /// The number of the last sending.
+    last_number: u64,
+    /// The number of the sending that is the offence.
+    offence: Option<u64>,
+    strays: Vec<Stray>,
+}
+
+/// What is left of a session that is over.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The end of what the server has written on its standard error.
+    pub(crate) written: String,
+    /// What the server has sent that the protocol does not permit.
+    pub(crate) strays: Vec<Stray>,
 }
 
 /// A message that was sent.
@@ -91,12 +109,25 @@ impl Session {
             complaints: 0,
             unreadable: 0,
             last_request: Vec::new(),
+            last_number: 0,
+            offence: None,
+            strays: Vec::new(),
         }
     }
 
     /// From here on, a message whose payload does not have its shape is one that is not permitted.
     pub(crate) fn refuse_misshapen(self) -> Session {
         Session { observer: self.observer.refuse_misshapen(), ..self }
+    }
+
+    /// What is sent next is the offence.
+    pub(crate) fn begin_offence(&mut self) {
+        self.offence = Some(self.last_number + 1);
+    }
+
+    /// Whether what comes may follow from the offence. Over HTTP it does not, where it is the answer to what was sent before.
+    fn may_follow_from_offence(&self, number: u64) -> bool {
+        self.offence.is_some_and(|offence| !self.is_http() || number >= offence)
     }
 
     /// The tables of the revision that governs.
@@ -206,6 +237,7 @@ impl Session {
         }
         // What is refused for its head has moved nothing.
         let number = self.connection.send_with_head(text, None, Some(head));
+        self.last_number = number;
         if self.is_http() {
             self.unfinished.insert(number);
         }
@@ -216,6 +248,7 @@ impl Session {
     pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>, like: Option<&str>) -> Sent {
         let observed = self.observer.observe(Side::Client, &bytes);
         let number = self.connection.send_with_head(bytes, like, None);
+        self.last_number = number;
         if self.is_http() {
             self.unfinished.insert(number);
         }
@@ -264,7 +297,9 @@ impl Session {
             Ok(value) => vec![value],
             Err(_) => vec![Value::Null],
         };
+        let is_after = self.may_follow_from_offence(number);
         let heard = values.into_iter().zip(observed).map(|(value, observed)| {
+            self.strays.extend(Stray::of(&value, &observed, is_after));
             match observed.kind {
                 ObservedKind::Request => self.answer(&value, &observed),
                 // The answer to a request is the last message of its stream.
@@ -309,7 +344,7 @@ impl Session {
         }
         let bytes = reply.to_string().into_bytes();
         self.observer.observe(Side::Client, &bytes);
-        self.connection.send(bytes);
+        self.last_number = self.connection.send(bytes);
     }
 
     /// What the client can do to find out whether the server works.
@@ -364,9 +399,17 @@ impl Session {
         })
     }
 
-    /// Ends the session. Returns the end of what the server has written on its standard error.
-    pub(crate) async fn end(self) -> String {
-        self.connection.end().await
+    /// Ends the session, and takes what the server still says then.
+    pub(crate) async fn end(mut self) -> Ended {
+        let deadline = Instant::now() + GRACE;
+        self.connection.close_input();
+        while !self.is_http() {
+            let heard = self.hear(deadline).await;
+            if heard.iter().any(|heard| matches!(heard, Heard::Ended(_) | Heard::Nothing)) {
+                break;
+            }
+        }
+        Ended { written: self.connection.end(deadline).await, strays: self.strays }
     }
 }
 

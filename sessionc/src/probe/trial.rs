@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side, Strictness};
+use mcp_runtime::Options;
 use mcp_runtime::observer::Observer;
-use mcp_runtime::session::Report;
-use mcp_runtime::{Options, ViolationKind};
 use tokio::time::Instant;
 
 use super::connection::{Address, Connection};
@@ -18,9 +17,10 @@ use super::misshapen::misshapen;
 use super::offence::{Act, Group, Offence, some_notification};
 use super::payload::Payloads;
 use super::reaction::{Afterwards, Reaction};
-use super::session::{Heard, Question, Sent, Session};
+use super::session::{Ended, Heard, Question, Sent, Session};
 use super::target::Target;
-use super::verdict::{Fault, fault};
+use super::unprompted::Stray;
+use super::verdict::{Fault, fault, worst};
 use super::walk::{catch_up, walk};
 use super::wire::{Carrier, Parts};
 
@@ -46,6 +46,16 @@ pub(crate) struct Trial {
     pub(crate) group: Group,
     pub(crate) name: String,
     pub(crate) outcome: Outcome,
+}
+
+/// What was found out about a state without an offence.
+#[derive(Debug)]
+pub(crate) struct Scouted {
+    /// What is permitted there. Otherwise why the session did not come there, and what the server has written on its
+    /// standard error.
+    pub(crate) permitted: Result<BTreeSet<MessageIndex>, (String, String)>,
+    /// What the server sent that the protocol does not permit.
+    pub(crate) strays: Vec<Stray>,
 }
 
 /// What came of a trial.
@@ -87,23 +97,27 @@ impl Setup {
         Ok(Session::new(Connection::open(&self.address)?, observer, Arc::clone(&self.payloads)))
     }
 
-    /// What is permitted in a state, if the session comes there.
-    ///
-    /// # Errors
-    /// Why it does not, and what the server has written on its standard error.
-    pub(crate) async fn scout(&self, target: &Target) -> Result<BTreeSet<MessageIndex>, (String, String)> {
-        let mut session = self.open().map_err(|error| (error.to_string(), String::new()))?;
-        let walked = walk(&mut session, target, self.timeout).await;
-        let permitted = session.permitted().into_iter().collect();
-        let written = session.end().await;
-        walked.map(|()| permitted).map_err(|why| (why, written))
-    }
-
-    /// Commits an offence in a state.
-    pub(crate) async fn attempt(&self, target: &Target, offence: &Offence) -> Outcome {
+    /// Finds out what is permitted in a state, if the session comes there.
+    pub(crate) async fn scout(&self, target: &Target) -> Scouted {
         let mut session = match self.open() {
             Ok(session) => session,
-            Err(error) => return Outcome::Skipped(format!("the server cannot be started: {error}")),
+            Err(error) => {
+                return Scouted { permitted: Err((error.to_string(), String::new())), strays: Vec::new() };
+            }
+        };
+        let walked = walk(&mut session, target, self.timeout).await;
+        let permitted = session.permitted().into_iter().collect();
+        let Ended { written, strays } = session.end().await;
+        Scouted { permitted: walked.map(|()| permitted).map_err(|why| (why, written)), strays }
+    }
+
+    /// Commits an offence in a state. Returns what the server did, and what else it sent that the protocol does not permit.
+    pub(crate) async fn attempt(&self, target: &Target, offence: &Offence) -> (Outcome, Vec<Stray>) {
+        let mut session = match self.open() {
+            Ok(session) => session,
+            Err(error) => {
+                return (Outcome::Skipped(format!("the server cannot be started: {error}")), Vec::new());
+            }
         };
         let arrived = match walk(&mut session, target, self.timeout).await {
             Ok(()) => catch_up(&mut session, self.timeout).await,
@@ -115,12 +129,17 @@ impl Setup {
                 if matches!(offence.act, Act::Misshapen(..)) {
                     session = session.refuse_misshapen();
                 }
+                session.begin_offence();
                 self.commit(&mut session, target, offence).await
             }
             Err(why) => Outcome::Skipped(why),
         };
-        session.end().await;
-        outcome
+        let mut strays = session.end().await.strays;
+        // What follows from an offence that was not refused is not another fault.
+        if matches!(&outcome, Outcome::Tried(tried) if tried.fault.is_some()) {
+            strays.retain(|stray| !stray.is_after_offence);
+        }
+        (outcome, strays)
     }
 
     async fn commit(&self, session: &mut Session, target: &Target, offence: &Offence) -> Outcome {
@@ -250,16 +269,5 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
 /// more strictly than `most`.
 fn judged(sent: &Sent, most: Strictness) -> (Option<Strictness>, Option<String>) {
     let reports = sent.observed.iter().flat_map(|observed| &observed.reports);
-    let strictness = |report: &Report| match report {
-        Report::Violation(violation) if matches!(violation.kind, ViolationKind::UnknownKey { .. }) => {
-            Some(violation.strictness().min(most))
-        }
-        Report::Violation(violation) => Some(violation.strictness()),
-        Report::Advice(_) => Some(Strictness::Should),
-        Report::Malformed { .. } => Some(Strictness::Must),
-        _ => None,
-    };
-    let worst =
-        reports.filter_map(|report| Some((strictness(report)?, report))).max_by_key(|(level, _)| *level);
-    worst.map_or((None, None), |(level, report)| (Some(level), Some(report.to_string())))
+    worst(reports, most).map_or((None, None), |(level, report)| (Some(level), Some(report.to_string())))
 }

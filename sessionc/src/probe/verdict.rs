@@ -1,6 +1,7 @@
 //! Whether what a server did is a fault.
 
 use mcp_protocol_machine::protocol::Strictness;
+use mcp_runtime::{Report, ViolationKind};
 
 use super::reaction::{Afterwards, Reaction};
 
@@ -34,6 +35,24 @@ pub(crate) fn fault(
         }
         _ => None,
     }
+}
+
+/// How strictly the protocol forbids a message, and what it says, by the worst of what was reported of it. What belongs to
+/// nothing is not forbidden more strictly than `most`.
+pub(crate) fn worst<'a>(
+    reports: impl Iterator<Item = &'a Report>,
+    most: Strictness,
+) -> Option<(Strictness, &'a Report)> {
+    let strictness = |report: &Report| match report {
+        Report::Violation(violation) if matches!(violation.kind, ViolationKind::UnknownKey { .. }) => {
+            Some(violation.strictness().min(most))
+        }
+        Report::Violation(violation) => Some(violation.strictness()),
+        Report::Advice(_) => Some(Strictness::Should),
+        Report::Malformed { .. } => Some(Strictness::Must),
+        _ => None,
+    };
+    reports.filter_map(|report| Some((strictness(report)?, report))).max_by_key(|(level, _)| *level)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) struct Causes {
 
 /// What findings have in common that say the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Same {
+pub(crate) struct Same {
     code: Code,
     blame: Option<Side>,
     state: String,
@@ -65,6 +65,45 @@ pub(crate) struct Missing {
     pub(crate) place: Place,
     /// The first message before which its side had to take it, if there is one.
     pub(crate) before: Option<Place>,
+}
+
+impl Same {
+    /// What a finding has in common with those that say the same; nothing if there are none.
+    fn of(finding: &Finding, violation: Option<&Violation>) -> Option<Same> {
+        // A token or a key that belongs to nothing is one mistake, whatever carries it.
+        let tie = violation.and_then(|violation| match &violation.kind {
+            ViolationKind::UnknownToken { token } => Some(format!("token {token}")),
+            ViolationKind::UnknownKey { key, value } => Some(format!("{key} {value}")),
+            _ => None,
+        });
+        // Each of these is about other ids, tokens or bytes.
+        if tie.is_none()
+            && matches!(finding.code, Code::Correlation | Code::Form | Code::Progress | Code::Unanswered)
+        {
+            return None;
+        }
+        Some(Same {
+            code: finding.code,
+            blame: finding.blame,
+            state: finding.state.clone(),
+            message: tie.unwrap_or_else(|| finding.message.clone()),
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn example(message: &str) -> Same {
+        Same { code: Code::Order, blame: None, state: "Ready".to_owned(), message: message.to_owned() }
+    }
+
+    /// The same for a finding that is reported when it is found. Where the session waits for a step, whatever has to wait for
+    /// it says the same of its side.
+    pub(crate) fn of_live(finding: &Finding, violation: &Violation, owed: Option<&Owed>) -> Option<Same> {
+        let same = Same::of(finding, Some(violation))?;
+        Some(match owed.filter(|owed| waits(violation, owed)) {
+            Some(owed) => Same { message: format!("before step {}", owed.message.0), ..same },
+            None => same,
+        })
+    }
 }
 
 impl Causes {
@@ -107,24 +146,7 @@ impl Causes {
             waiting.early.get_or_insert(finding);
             return None;
         }
-        // A token or a key that belongs to nothing is one mistake, whatever carries it.
-        let tie = violation.and_then(|violation| match &violation.kind {
-            ViolationKind::UnknownToken { token } => Some(format!("token {token}")),
-            ViolationKind::UnknownKey { key, value } => Some(format!("{key} {value}")),
-            _ => None,
-        });
-        // Each of these is about other ids, tokens or bytes.
-        if tie.is_none()
-            && matches!(finding.code, Code::Correlation | Code::Form | Code::Progress | Code::Unanswered)
-        {
-            return Some(finding);
-        }
-        let same = Same {
-            code: finding.code,
-            blame: finding.blame,
-            state: finding.state.clone(),
-            message: tie.unwrap_or_else(|| finding.message.clone()),
-        };
+        let Some(same) = Same::of(&finding, violation) else { return Some(finding) };
         if let Some(again) = self.reported.get_mut(&same) {
             (again.count, again.last) = (again.count + 1, finding.place);
             return None;

@@ -13,10 +13,10 @@
 
 mod announced;
 mod beginnings;
-mod causes;
+pub(crate) mod causes;
 mod direction;
 pub(crate) mod finding;
-mod formats;
+pub(crate) mod formats;
 mod ids;
 mod lanes;
 mod lines;
@@ -30,4 +30,4 @@ mod session;
 pub(crate) mod summary;
 mod unclear;
 pub(crate) mod until_interrupt;
-mod wording;
+pub(crate) mod wording;

@@ -363,6 +363,19 @@ impl JudgedSession {
             && self.requests.place(Side::Client, id).is_none()
     }
 
+    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one log.
+    fn note_overlap(&mut self, place: Place, observed: &Observed, violation: &Violation) {
+        let is_running = matches!(violation.kind, ViolationKind::DuplicateId { running: Some(_) });
+        let begins = |message| self.eras.handshake().begins_session(message);
+        if is_running && observed.sender == Side::Client && observed.message.is_some_and(begins) {
+            self.summary.not_observed(format!(
+                "which session each message belongs to, if line {} begins another one: a log of several clients at once \
+                 needs the name of its session with each message, as `session`",
+                place.line
+            ));
+        }
+    }
+
     /// Notes what a message says of requests and their progress.
     fn note_request(
         &mut self,
@@ -449,6 +462,7 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
+                    self.note_overlap(place, observed, violation);
                     // Where the session waits for a step, that is what is missing.
                     let waits = era == Era::Handshake && self.causes.is_waiting();
                     let is_of_state = violation.kind == ViolationKind::NotPermitted;

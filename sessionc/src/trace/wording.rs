@@ -165,7 +165,7 @@ pub(super) fn unanswered_step(
 }
 
 /// A step that never came; `table` is its message.
-pub(super) fn missing(missing: &Missing, table: Option<&Message>) -> Finding {
+pub(crate) fn missing(missing: &Missing, table: Option<&Message>) -> Finding {
     let Missing { owed, place, .. } = missing;
     let method = table.map(|table| table.method.to_string()).unwrap_or_default();
     let what = match table.map(|table| table.kind) {

@@ -47,6 +47,13 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
             }
             "strays" => vec![json!({ "jsonrpc": "2.0", "id": 777, "result": {} }), text("called".into())],
             "garbles" => vec![json!({ "jsonrpc": "2.0", "id": message["id"], "result": {}, "error": {} })],
+            "hasty" => {
+                let asks = |method: &str| {
+                    let id = format!("{method} {}", message["id"]);
+                    json!({ "jsonrpc": "2.0", "id": id, "method": method })
+                };
+                vec![asks("roots/list"), asks("elicitation/create"), text("called".into())]
+            }
             "dies" => std::process::exit(3),
             "long" => vec![text("called".repeat(1000))],
             _ => vec![text("called".into())],

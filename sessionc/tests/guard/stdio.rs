@@ -9,11 +9,13 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 24] = [
+pub(crate) const TESTS: [Test; 28] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
     ("mistakes_are_reported_and_pass", mistakes_are_reported_and_pass),
+    ("one_cause_is_reported_once", one_cause_is_reported_once),
+    ("what_waits_for_a_step_is_reported_with_it", what_waits_for_a_step_is_reported_with_it),
     ("a_tool_call_before_initialize_is_stopped", a_tool_call_before_initialize_is_stopped),
     ("the_level_says_what_is_stopped", the_level_says_what_is_stopped),
     ("text_that_is_not_a_message_is_stopped", text_that_is_not_a_message_is_stopped),
@@ -21,6 +23,8 @@ pub(crate) const TESTS: [Test; 24] = [
     ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
     ("replies_are_replaced", replies_are_replaced),
     ("a_record_says_what_the_guard_has_written", a_record_says_what_the_guard_has_written),
+    ("a_recording_follows_the_earlier_ones", a_recording_follows_the_earlier_ones),
+    ("what_is_not_a_recording_is_left_alone", what_is_not_a_recording_is_left_alone),
     ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
     ("what_is_permitted_of_a_batch_passes", what_is_permitted_of_a_batch_passes),
     ("requests_that_stand_for_themselves_are_judged", requests_that_stand_for_themselves_are_judged),
@@ -100,6 +104,56 @@ fn mistakes_are_reported_and_pass() {
     for (report, expected) in reports.iter().zip(expected) {
         assert!(report.starts_with(expected), "{report}");
     }
+}
+
+fn one_cause_is_reported_once() {
+    let asks = |id: u8| CALL.replace("2,", &format!("{id},"));
+    let mut client = Client::start(guard_of("correct", &[]));
+    for id in 3..=15 {
+        client.ask(&asks(id));
+    }
+    client.initialize();
+    for id in 20..=22 {
+        client.ask(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"prompts/list"}}"#));
+    }
+    let reports = client.close().2;
+    let early = "client: `tools/call` is not permitted in `Uninit`: the client may send `initialize` or `ping` now (rule L5, should)";
+    let prompts = "client: `prompts/list` needs the capability `prompts`, which the server has not announced (rule L7, must)";
+    let expected = [
+        format!("guard: {early}"),
+        format!("guard: 9 more like this so far: {early}"),
+        format!("guard: {prompts}"),
+        format!("guard: 12 more like this in all: {early}"),
+        format!("guard: 2 more like this in all: {prompts}"),
+    ];
+    assert_eq!(reports.lines().collect::<Vec<_>>(), expected);
+    // What is stopped is reported each time.
+    let mut client = Client::start(guard_of("correct", &["--enforce", "should"]));
+    client.ask(&asks(3));
+    client.ask(&asks(4));
+    assert_eq!(client.close().2.lines().count(), 2);
+}
+
+fn what_waits_for_a_step_is_reported_with_it() {
+    let mut client = Client::start(guard_of("hasty", &[]));
+    client.ask(INITIALIZE);
+    for id in 3..6 {
+        // It is the request of the server; then another one comes, and the answer.
+        assert_eq!(client.ask(&CALL.replace("2,", &format!("{id},")))["method"], "roots/list");
+        assert_eq!(client.read()["method"], "elicitation/create");
+        client.read();
+    }
+    let reports = client.close().2;
+    let reports: Vec<&str> = reports.lines().collect();
+    let [first, more, missing] = reports.as_slice() else { panic!("{reports:#?}") };
+    let early = "server: `roots/list` is not permitted in `AwaitingNotif`: ";
+    assert!(first.starts_with(&format!("guard: {early}")), "{first}");
+    assert!(more.starts_with(&format!("guard: 5 more like this in all: {early}")), "{more}");
+    assert_eq!(
+        *missing,
+        "guard: the client never sends the notification `notifications/initialized`, for which the session waits in \
+         `AwaitingNotif`"
+    );
 }
 
 fn a_tool_call_before_initialize_is_stopped() {
@@ -212,6 +266,50 @@ fn a_record_says_what_the_guard_has_written() {
     let found = traced(&path);
     let expected = [("shape", "server"), ("capability", "client")];
     assert_eq!(found, expected.map(|(code, blame)| (code.to_owned(), blame.to_owned())));
+}
+
+fn a_recording_follows_the_earlier_ones() {
+    let path = record("twice");
+    let run = || {
+        let mut client = Client::start(guard_of("correct", &["--record", path.to_str().unwrap()]));
+        client.initialize();
+        client.ask(CALL);
+        client.close().2
+    };
+    assert_eq!(run(), "");
+    let first = std::fs::read_to_string(&path).unwrap();
+    // A guard that was killed has not finished its last line.
+    std::fs::write(&path, format!("{first}{{\"t\": 0.1")).unwrap();
+    let said = "` has earlier recordings, and this one follows them\n";
+    assert!(run().ends_with(said));
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replace("{\"t\": 0.1\n", "")).unwrap();
+    assert!(run().ends_with(said));
+    let whole = std::fs::read_to_string(&path).unwrap();
+    assert!(whole.starts_with(&first), "{whole}");
+    let names = whole.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["session"].clone());
+    let mut names: Vec<Value> = names.collect();
+    names.dedup();
+    assert_eq!((names.len(), &names[0]), (3, &Value::Null), "{whole}");
+    assert_eq!(recorded(&path).len(), 3 * 5);
+    let mut trace = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    let judged = trace.args(["trace", "--protocol", "mcp"]).arg(&path).output().unwrap();
+    let said = String::from_utf8(judged.stdout).unwrap();
+    assert!(judged.status.success() && said.contains("3 sessions"), "{said}");
+}
+
+fn what_is_not_a_recording_is_left_alone() {
+    let path = record("notes");
+    std::fs::write(&path, "{\"notes\": []}\n").unwrap();
+    let client = Client::start(guard_of("correct", &["--record", path.to_str().unwrap()]));
+    let (code, rest, problem) = client.close();
+    assert_eq!((code, rest.as_str()), (2, ""));
+    assert!(
+        problem.ends_with(
+            "has something other than recordings of a guard: name another file after `--record`\n"
+        ),
+        "{problem}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"notes\": []}\n");
 }
 
 fn a_request_that_passes_out_of_order_is_followed() {
@@ -405,11 +503,12 @@ fn what_cannot_be_written_is_reported() {
 }
 
 fn reports_do_not_hold_up_the_traffic() {
-    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}\n";
-    let text = line.repeat(20_000);
+    // Each is a mistake of its own.
+    let line = |number| format!("{{\"jsonrpc\":\"2.0\",\"method\":\"no/such{number}\"}}\n");
     let mut client = Client::start(guard(&["--protocol", "mcp", "--", "cat"]));
-    for piece in text.as_bytes().chunks(line.len() * 100) {
-        client.write(std::str::from_utf8(piece).unwrap());
+    for piece in 0..200 {
+        let text: String = (0..100).map(|number| line(piece * 100 + number)).collect();
+        client.write(&text);
         for _ in 0..100 {
             client.read();
         }

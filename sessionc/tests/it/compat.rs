@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use mcp_protocol_compiler::explain::blocks;
 use serde_json::Value;
@@ -113,5 +114,38 @@ fn files_that_cannot_be_compared_are_unusable() {
         let (code, out, _) = run(&folder, &[command, "--format", "json", "old.session", "old.session"]);
         let verdicts = if command == "compat" { 2 } else { 0 };
         assert_eq!((code, out.lines().count()), (0, verdicts));
+    }
+}
+
+/// A terminal of 60 columns has room for each sentence; without one, each is a line.
+#[test]
+fn sentences_fit_the_terminal() {
+    let folder = folder("wrapped");
+    fs::write(folder.join("old.session"), OLD).unwrap();
+    let new = OLD.replace("text: string", "text: string, author: string");
+    fs::write(folder.join("new.session"), new).unwrap();
+    fs::write(folder.join("wrong.session"), OLD.replace("!Add . End", "!Ad . End")).unwrap();
+    let log = r#"{"dir":"c2s","msg":{"jsonrpc":"2.0","method":"remove","params":{"text":"a text"}}}"#;
+    fs::write(folder.join("log.jsonl"), format!("{log}\n")).unwrap();
+    for arguments in [
+        &["compat", "old.session", "new.session"][..],
+        &["diff", "old.session", "new.session"],
+        &["check", "wrong.session"],
+        &["trace", "old.session", "log.jsonl"],
+    ] {
+        let out = |columns: Option<&str>| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+            command.env_remove("COLUMNS").args(arguments).current_dir(&folder);
+            columns.into_iter().for_each(|columns| _ = command.env("COLUMNS", columns));
+            String::from_utf8(command.output().unwrap().stdout).unwrap()
+        };
+        let (whole, narrow) = (out(None), out(Some("60")));
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&whole), words(&narrow), "nothing is lost");
+        let is_sentence = |line: &&str| !line.contains(['|', '^', '{']) && !line.contains("-->");
+        for line in narrow.lines().filter(is_sentence) {
+            assert!(line.chars().count() <= 60, "{line}\n{narrow}");
+        }
+        assert!(whole.lines().filter(is_sentence).any(|line| line.chars().count() > 60), "{whole}");
     }
 }

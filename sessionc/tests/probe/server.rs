@@ -26,7 +26,9 @@ impl Session {
 
     /// One of the protocol in a file, which is named from this package.
     fn of(file: &str, manner: &str) -> Session {
-        let manner = ["correct", "lenient", "silent", "dies", "hangs"].into_iter().find(|one| *one == manner);
+        let manner = ["correct", "lenient", "silent", "dies", "hangs", "talks", "grumbles"]
+            .into_iter()
+            .find(|one| *one == manner);
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let mut read = |path: &Path| source::bytes_of(std::fs::File::open(path)?);
         let compilation = compile_with(&file, &mut read, Settings::default()).unwrap();
@@ -39,7 +41,9 @@ impl Session {
     /// Takes a message, and returns the answers.
     pub(crate) fn take(&mut self, text: &[u8]) -> Vec<Value> {
         let observed = self.observer.observe(Side::Client, text);
-        let answers: Vec<Value> = observed.iter().filter_map(|one| answer(self.manner, text, one)).collect();
+        let mut answers: Vec<Value> =
+            observed.iter().filter_map(|one| answer(self.manner, text, one)).collect();
+        answers.extend(unasked(self.manner, observed.first()));
         for answer in &answers {
             self.observer.observe(Side::Server, answer.to_string().as_bytes());
         }
@@ -86,6 +90,9 @@ pub(crate) fn serve(manner: &str) {
         while std::io::Write::write_all(&mut output, b"y\n").is_ok() {}
         return;
     }
+    if manner == "talks" {
+        println!("the counter is ready");
+    }
     let mut session = match manner.strip_suffix(" chain") {
         Some(manner) => Session::of(CHAIN, manner),
         None => Session::new(manner),
@@ -100,6 +107,23 @@ pub(crate) fn serve(manner: &str) {
     }
 }
 
+/// What a server sends in addition to its answer: it counts by itself, or it stops after what the protocol forbids.
+fn unasked(manner: &str, observed: Option<&Observed>) -> Option<Value> {
+    let observed = observed?;
+    let sends = |method: &str, params: Option<Value>| {
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        params.into_iter().for_each(|params| message["params"] = params);
+        message
+    };
+    match manner {
+        "talks" if observed.kind == ObservedKind::Request && observed.is_clean() => {
+            Some(sends("counter/add", Some(json!({ "amount": 1 }))))
+        }
+        "grumbles" if !observed.is_clean() => Some(sends("counter/stop", None)),
+        _ => None,
+    }
+}
+
 fn answer(manner: &str, line: &[u8], observed: &Observed) -> Option<Value> {
     let message: Value = serde_json::from_slice(line).unwrap_or_default();
     let result = |id: &Value| json!({ "jsonrpc": "2.0", "id": id, "result": { "count": 0 } });
@@ -107,7 +131,7 @@ fn answer(manner: &str, line: &[u8], observed: &Observed) -> Option<Value> {
         return (observed.kind == ObservedKind::Request).then(|| result(&message["id"]));
     };
     match manner {
-        "correct" => match observed.kind {
+        "correct" | "talks" | "grumbles" => match observed.kind {
             ObservedKind::Request | ObservedKind::Malformed => {
                 let id = observed.id.as_ref().map(|_| message["id"].clone());
                 Some(

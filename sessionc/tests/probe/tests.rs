@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::server::CHAIN;
 
-const TESTS: [(&str, fn()); 15] = [
+const TESTS: [(&str, fn()); 18] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
@@ -16,6 +16,12 @@ const TESTS: [(&str, fn()); 15] = [
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
+    ("what_a_server_sends_by_itself_is_one_fault", what_a_server_sends_by_itself_is_one_fault),
+    ("what_follows_from_an_offence_names_it", what_follows_from_an_offence_names_it),
+    (
+        "what_a_server_sends_by_itself_over_http_is_a_fault",
+        what_a_server_sends_by_itself_over_http_is_a_fault,
+    ),
     ("states_and_offences_can_be_chosen", states_and_offences_can_be_chosen),
     ("params_by_position_are_wrong_in_their_positions", params_by_position_are_wrong_in_their_positions),
     ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
@@ -189,6 +195,51 @@ fn a_server_that_prints_without_end_is_given_up() {
     let run = probe("endless", &[]);
     assert_eq!(run.code, 2, "{}", run.out);
     assert!(run.err.contains("more than 1000 texts that are not messages, such as `y`"), "{}", run.err);
+}
+
+/// The messages that a server sent by itself.
+fn sent_by_itself(run: &Run) -> Vec<Value> {
+    run.lines().into_iter().filter(|line| line["kind"] == "sent").collect()
+}
+
+fn what_a_server_sends_by_itself_is_one_fault() {
+    let run = probe("talks", &[]);
+    assert_eq!((run.code, run.err.as_str()), (1, ""), "{}", run.out);
+    insta::assert_snapshot!("talks", run.out);
+    let run = probe("talks", &["--format", "json"]);
+    let [text, add] = sent_by_itself(&run).try_into().unwrap();
+    assert_eq!(
+        (&text["message"], &text["states"]),
+        (&"a text that is not a message".into(), &Value::Array(vec![]))
+    );
+    assert_eq!(
+        (&add["message"], &add["level"], &add["after"]),
+        (&"counter/add".into(), &"must".into(), &Value::Null)
+    );
+    assert_eq!(add["states"], Value::from(vec!["Ready", "BeforeSum"]));
+    assert_eq!(run.lines().last().unwrap()["must"], 2);
+    let run = probe("talks", &["--state", "Ready", "--only", "order", "--format", "junit"]);
+    assert_eq!(run.code, 1);
+    insta::assert_snapshot!("talks_junit", run.out);
+}
+
+fn what_follows_from_an_offence_names_it() {
+    let run = probe("grumbles", &["--format", "json"]);
+    assert_eq!(run.code, 1, "{}", run.out);
+    let [stop] = sent_by_itself(&run).try_into().unwrap();
+    assert_eq!((&stop["message"], &stop["level"]), (&"counter/stop".into(), &"must".into()));
+    let first = run.trials().into_iter().next().unwrap();
+    assert_eq!(stop["after"], first["offence"]);
+    let text = probe("grumbles", &[]).out;
+    let first = first["offence"].as_str().unwrap();
+    assert!(text.contains(&format!("; it came only after an offence, first after `{first}`")), "{text}");
+}
+
+fn what_a_server_sends_by_itself_over_http_is_a_fault() {
+    let run = probe_over_http("talks");
+    assert_eq!(run.code, 1, "{}", run.err);
+    let [add] = sent_by_itself(&run).try_into().unwrap();
+    assert_eq!((&add["message"], &add["after"]), (&"counter/add".into(), &Value::Null));
 }
 
 fn states_and_offences_can_be_chosen() {

@@ -1,12 +1,11 @@
 //! A server of Streamable HTTP: each message is a POST, whose answer has the messages of the server.
 
 use std::io;
-use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::arrival::{Arrival, Ending, Rejection};
 use crate::event_stream::{EventCutter, Piece};
@@ -14,8 +13,6 @@ use crate::probe::head::{Head, REVISION, SESSION, repeated};
 
 /// The most bytes of one answer, or of one event.
 const LONGEST: usize = 64 << 20;
-/// How long the server may take to delete a session.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// A session over HTTP.
 #[derive(Debug)]
@@ -111,10 +108,10 @@ impl Http {
     }
 
     /// Deletes the session; not every server permits that.
-    pub(super) async fn end(self) {
+    pub(super) async fn end(self, deadline: Instant) {
         if self.has_session() {
             let delete = self.client.delete(&self.url).headers(self.headers).send();
-            let _ = timeout(GRACE, delete).await;
+            let _ = timeout_at(deadline, delete).await;
         }
     }
 }

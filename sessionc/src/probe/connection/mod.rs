@@ -8,6 +8,7 @@ mod process;
 use std::io;
 
 use mcp_runtime::driver::Framing;
+use tokio::time::Instant;
 
 use super::head::Head;
 use arrival::Arrival;
@@ -94,13 +95,20 @@ impl Connection {
         }
     }
 
-    /// Ends the session, and the process of the server. Returns the end of what the process has written on its standard
-    /// error.
-    pub(crate) async fn end(self) -> String {
+    /// Nothing more is sent: a process is shown the end of its input.
+    pub(crate) fn close_input(&mut self) {
+        if let Connection::Process(process) = self {
+            process.close_input();
+        }
+    }
+
+    /// Ends the session, and the process of the server, which may take until a deadline. Returns the end of what the process
+    /// has written on its standard error.
+    pub(crate) async fn end(self, deadline: Instant) -> String {
         match self {
-            Connection::Process(process) => process.end().await,
+            Connection::Process(process) => process.end(deadline).await,
             Connection::Http(http) => {
-                http.end().await;
+                http.end(deadline).await;
                 String::new()
             }
         }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::arrival::{Arrival, Ending};
 use super::frames::next;
@@ -20,7 +20,7 @@ use crate::framed::framed;
 const READ_AHEAD: usize = 64;
 /// How much of the standard error is kept, in bytes.
 const KEPT_OF_STDERR: usize = 2048;
-/// How long a process may take to exit after it has closed its output, or after its input has ended.
+/// How long a process may take to exit after it has closed its output, and to close its standard error at the end.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A process of the server, with the tasks that read and write its streams. They end with its streams.
@@ -29,7 +29,7 @@ pub(crate) struct Process {
     child: Child,
     framing: Framing,
     /// Dropped, it closes the standard input.
-    input: mpsc::UnboundedSender<Vec<u8>>,
+    input: Option<mpsc::UnboundedSender<Vec<u8>>>,
     output: mpsc::Receiver<io::Result<Vec<u8>>>,
     errors: JoinHandle<String>,
     sent: u64,
@@ -56,12 +56,12 @@ impl Process {
         tokio::spawn(write(stdin, to_write));
         tokio::spawn(read_messages(framing, stdout, read));
         let errors = tokio::spawn(last_of(stderr));
-        Ok(Process { child, framing, input, output, errors, sent: 0 })
+        Ok(Process { child, framing, input: Some(input), output, errors, sent: 0 })
     }
 
     pub(super) fn send(&mut self, bytes: Vec<u8>) -> u64 {
         // A server that has closed its input shows that at the end of its output.
-        let _ = self.input.send(framed(self.framing, &bytes));
+        let _ = self.input.as_ref().map(|input| input.send(framed(self.framing, &bytes)));
         self.sent += 1;
         self.sent
     }
@@ -77,10 +77,14 @@ impl Process {
         }
     }
 
-    /// Closes the input, and kills a process that does not exit then.
-    pub(super) async fn end(mut self) -> String {
-        drop(self.input);
-        if timeout(GRACE, self.child.wait()).await.is_err() {
+    pub(super) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Closes the input, and kills a process that does not exit then until a deadline.
+    pub(super) async fn end(mut self, deadline: Instant) -> String {
+        self.close_input();
+        if timeout_at(deadline, self.child.wait()).await.is_err() {
             let _ = self.child.kill().await;
         }
         // A process that it has started may hold the stream open.

@@ -8,7 +8,7 @@ use crate::probe::campaign::{Listed, Results};
 use crate::probe::reaction::Reaction;
 use crate::probe::trial::Outcome;
 
-/// A line for each trial, for each state that was not reached, and one at the end for all of them.
+/// A line for each trial, for each message that the server sent by itself, for each state that was not reached, and one at the end for all of them.
 pub(crate) fn lines(results: &Results) -> String {
     let trials = results.trials.iter().map(|trial| {
         let mut line = json!({
@@ -39,6 +39,16 @@ pub(crate) fn lines(results: &Results) -> String {
         }
         line
     });
+    let unprompted = results.unprompted.iter().map(|message| {
+        json!({
+            "kind": "sent",
+            "message": message.name,
+            "states": message.states,
+            "level": level(message.level),
+            "rule": message.rule,
+            "after": message.after,
+        })
+    });
     let not_reached = results.not_reached.iter();
     let not_reached =
         not_reached.map(|(state, why)| json!({ "kind": "not reached", "state": state, "why": why }));
@@ -51,7 +61,7 @@ pub(crate) fn lines(results: &Results) -> String {
         "must": results.count(Strictness::Must),
         "should": results.count(Strictness::Should),
     });
-    trials.chain(not_reached).chain([summary]).map(|line| format!("{line}\n")).collect()
+    trials.chain(unprompted).chain(not_reached).chain([summary]).map(|line| format!("{line}\n")).collect()
 }
 
 /// A line for each state that would be probed.

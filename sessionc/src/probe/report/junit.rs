@@ -3,9 +3,10 @@
 use mcp_protocol_machine::protocol::Strictness;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::table::level;
+use super::table::{level, quoted, why};
 use crate::probe::campaign::Results;
 use crate::probe::trial::{Outcome, Trial, Tried};
+use crate::probe::unprompted::Unprompted;
 
 /// The report. A fault from `threshold` on is a failure; another one is written as the output of its case.
 ///
@@ -18,6 +19,11 @@ pub(crate) fn xml(results: &Results, threshold: Option<Strictness>) -> Result<St
         suite.add_test_cases(
             results.trials.iter().filter(|trial| trial.state == *state).map(|trial| case(trial, threshold)),
         );
+        report.add_test_suite(suite);
+    }
+    if !results.unprompted.is_empty() {
+        let mut suite = TestSuite::new("what else the server sends");
+        suite.add_test_cases(results.unprompted.iter().map(|message| unprompted_case(message, threshold)));
         report.add_test_suite(suite);
     }
     for (state, why) in &results.not_reached {
@@ -59,6 +65,24 @@ fn status(tried: &Tried, threshold: Option<Strictness>) -> TestCaseStatus {
         status.set_description(rule.as_str());
     }
     status
+}
+
+/// A message that the server sent by itself, which the protocol does not permit.
+fn unprompted_case(message: &Unprompted, threshold: Option<Strictness>) -> TestCase {
+    let status = match threshold.is_some_and(|threshold| message.level >= threshold) {
+        true => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status
+                .set_type(level(message.level))
+                .set_message(format!("the server sends {}", quoted(&message.name)));
+            status.set_description(why(message));
+            status
+        }
+        false => TestCaseStatus::success(),
+    };
+    let mut case = TestCase::new(format!("sent: {}", message.name), status);
+    case.set_system_out(format!("fault ({}): {}\n", level(message.level), why(message)));
+    case
 }
 
 fn output(tried: &Tried) -> String {

@@ -7,6 +7,8 @@ use mcp_protocol_machine::protocol::Strictness;
 use crate::probe::campaign::Results;
 use crate::probe::offence::Group;
 use crate::probe::trial::{Outcome, Tried};
+use crate::probe::unprompted::Unprompted;
+use crate::wrapped::in_lines;
 
 /// One row: an offence group in a state.
 #[derive(Debug, Default)]
@@ -29,6 +31,7 @@ const NARROWEST: usize = 16;
 pub(crate) fn text(results: &Results, width: Option<usize>) -> String {
     let mut text = rows(results, width);
     text.push_str(&faults(results, width));
+    text.push_str(&unprompted(results, width));
     text.push_str(&missing(results));
     let (must, should) = (results.count(Strictness::Must), results.count(Strictness::Should));
     let tried = results.tried().count();
@@ -105,6 +108,38 @@ fn faults(results: &Results, width: Option<usize>) -> String {
     )
 }
 
+fn unprompted(results: &Results, width: Option<usize>) -> String {
+    let line = |message: &Unprompted| [level(message.level).to_owned(), message.name.clone(), why(message)];
+    let lines: Vec<_> = results.unprompted.iter().map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nfaults: what else the server sent\n{}",
+        indented(&aligned(&lines, width.map(|width| width.saturating_sub(INDENT))))
+    )
+}
+
+/// What the protocol says of a message that the server sent by itself, where else it came, and after what.
+pub(crate) fn why(message: &Unprompted) -> String {
+    let mut why = message.rule.clone();
+    if let [_, others @ ..] = message.states.as_slice()
+        && !others.is_empty()
+    {
+        let others: Vec<String> = others.iter().map(|state| format!("`{state}`")).collect();
+        why.push_str(&format!("; it also came in {}", others.join(", ")));
+    }
+    if let Some(offence) = &message.after {
+        why.push_str(&format!("; it came only after an offence, first after {}", quoted(offence)));
+    }
+    why
+}
+
+/// An offence or a message in a sentence: a method in backticks, and other names as they are.
+pub(crate) fn quoted(name: &str) -> String {
+    if name.contains(' ') { name.to_owned() } else { format!("`{name}`") }
+}
+
 fn missing(results: &Results) -> String {
     let mut text = String::new();
     if !results.not_reached.is_empty() {
@@ -171,24 +206,6 @@ fn aligned<const N: usize>(lines: &[[String; N]], most: Option<usize>) -> String
         (0..height).map(part).collect::<String>()
     };
     lines.iter().map(line).collect()
-}
-
-/// A text in lines of so many characters, broken between words. A word that is longer has a line of its own.
-fn in_lines(text: &str, width: usize) -> Vec<String> {
-    if text.chars().count() <= width {
-        return vec![text.to_owned()];
-    }
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

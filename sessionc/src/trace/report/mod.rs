@@ -13,7 +13,7 @@ use super::log::Sink;
 use super::summary::Summary;
 use crate::arguments::FindingFormat;
 use crate::files::{Failure, shown};
-use crate::print::print;
+use crate::print::{print, print_report};
 use crate::sarif;
 use crate::terminal_line::TerminalLine;
 
@@ -48,7 +48,7 @@ impl TraceReport {
     /// If something could not be printed.
     pub(crate) fn summary(&mut self, summary: &Summary) -> Result<(), Failure> {
         match self.format {
-            FindingFormat::Text => self.print(&text::summary(&self.path, summary)),
+            FindingFormat::Text => self.print_text(&text::summary(&self.path, summary)),
             FindingFormat::Json => self.print(&json::summary(&self.path, summary)),
             FindingFormat::Sarif => {}
         }
@@ -63,11 +63,19 @@ impl TraceReport {
         match self.format {
             // Nothing was judged, and an error says why.
             FindingFormat::Text if all.sessions == 0 => {}
-            FindingFormat::Text => self.print(&text::end(all)),
+            FindingFormat::Text => self.print_text(&text::end(all)),
             FindingFormat::Json => {}
             FindingFormat::Sarif => self.print(&sarif::log(&log::rules(), &self.findings)),
         }
         self.failure.map_or(Ok(()), Err)
+    }
+
+    /// A report for people.
+    fn print_text(&mut self, text: &str) {
+        if self.failure.is_none() {
+            self.line.clear();
+            self.failure = print_report(text).err();
+        }
     }
 
     fn print(&mut self, text: &str) {
@@ -81,7 +89,7 @@ impl TraceReport {
 impl Sink for TraceReport {
     fn finding(&mut self, finding: &Finding) {
         match self.format {
-            FindingFormat::Text => self.print(&text::finding(&self.path, finding)),
+            FindingFormat::Text => self.print_text(&text::finding(&self.path, finding)),
             FindingFormat::Json => self.print(&json::finding(&self.path, finding)),
             FindingFormat::Sarif if self.findings.len() < MOST => {
                 self.findings.push(log::finding(&self.path, finding));
@@ -92,7 +100,7 @@ impl Sink for TraceReport {
 
     fn broken(&mut self, broken: &Broken) {
         match self.format {
-            FindingFormat::Text => self.print(&text::broken(&self.path, broken)),
+            FindingFormat::Text => self.print_text(&text::broken(&self.path, broken)),
             FindingFormat::Json => self.print(&json::broken(&self.path, broken)),
             FindingFormat::Sarif => {}
         }

@@ -193,3 +193,13 @@ fn a_reply_to_the_session_before_belongs_to_it() {
     log.remove(late);
     assert_eq!(trace(written(&log)).places(), [(6, "unanswered".to_owned())]);
 }
+
+#[test]
+fn two_clients_at_once_without_names_are_said() {
+    let one = messages("real-ts240-se");
+    let both: Vec<Message> = one.iter().flat_map(|message| [message.clone(), message.clone()]).collect();
+    let found = trace(written(&both));
+    let said = "which session each message belongs to, if line 2 begins another one: ";
+    assert!(found.unobserved()[0].starts_with(said), "{found:#?}");
+    assert!(trace(written(&one)).unobserved().iter().all(|what| !what.starts_with("which session")));
+}

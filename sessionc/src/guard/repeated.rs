@@ -1,0 +1,128 @@
+//! One cause, one report: what was passed on and says the same as a report before is only counted.
+
+use std::collections::HashMap;
+
+use super::judge::{Remark, Treatment};
+use super::report::side;
+use crate::trace::causes::Same;
+
+/// How many different remarks of a session are distinguished; those after them are all reported.
+const DISTINGUISHED: usize = 64;
+/// The first number that is reported. After it, each is twice the one before.
+const FIRST: u64 = 10;
+
+/// The remarks of a session that were reported, and how often each came.
+#[derive(Debug, Default)]
+pub(super) struct RepeatedRemarks {
+    reported: HashMap<Same, Repeated>,
+}
+
+#[derive(Debug)]
+struct Repeated {
+    /// How many there were before it.
+    place: usize,
+    /// `client: … is not permitted …`
+    report: String,
+    count: u64,
+    /// The number that was said last.
+    said: u64,
+}
+
+/// What is said of a remark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RepeatSaid {
+    /// The remark itself.
+    Whole,
+    /// How often it came so far.
+    Count(String),
+    /// Nothing: it is counted.
+    Nothing,
+}
+
+impl RepeatedRemarks {
+    /// There is another remark. What was not passed on is always said, because something was done with the message.
+    pub(super) fn another(&mut self, remark: &Remark) -> RepeatSaid {
+        let same = remark.same.as_ref().filter(|_| remark.treatment == Treatment::Forwarded);
+        let Some(same) = same else { return RepeatSaid::Whole };
+        let place = self.reported.len();
+        let Some(repeated) = self.reported.get_mut(same) else {
+            if place < DISTINGUISHED {
+                let report = format!("{}: {}", side(remark.sender), remark.text);
+                self.reported.insert(same.clone(), Repeated { place, report, count: 1, said: 1 });
+            }
+            return RepeatSaid::Whole;
+        };
+        repeated.count += 1;
+        match repeated.count >= FIRST.max(repeated.said.saturating_mul(2)) {
+            true => RepeatSaid::Count(repeated.say("so far")),
+            false => RepeatSaid::Nothing,
+        }
+    }
+
+    /// What was not said yet, when the session is over.
+    pub(super) fn rest(&mut self) -> Vec<String> {
+        let mut rest: Vec<&mut Repeated> =
+            self.reported.values_mut().filter(|one| one.count > one.said).collect();
+        rest.sort_by_key(|one| one.place);
+        rest.into_iter().map(|one| one.say("in all")).collect()
+    }
+}
+
+impl Repeated {
+    fn say(&mut self, when: &str) -> String {
+        self.said = self.count;
+        format!("{} more like this {when}: {}", self.count.saturating_sub(1), self.report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol_machine::protocol::{Side, Strictness};
+
+    use super::super::judge::Severity;
+    use super::*;
+
+    fn remark(treatment: Treatment, same: Option<Same>) -> Remark {
+        Remark {
+            sender: Side::Client,
+            severity: Severity::Rule(Strictness::Must),
+            treatment,
+            method: None,
+            id: None,
+            rule: None,
+            is_malformed: false,
+            same,
+            text: "too early".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_says_the_same_is_counted_to_the_end() {
+        let mut all = RepeatedRemarks::default();
+        let one = remark(Treatment::Forwarded, Some(Same::example("early")));
+        let other = remark(Treatment::Forwarded, Some(Same::example("late")));
+        assert_eq!((all.another(&one), all.another(&other)), (RepeatSaid::Whole, RepeatSaid::Whole));
+        let said: Vec<RepeatSaid> =
+            (2..=45).map(|_| all.another(&one)).filter(|said| *said != RepeatSaid::Nothing).collect();
+        let counted =
+            |count: u64| RepeatSaid::Count(format!("{} more like this so far: client: too early", count - 1));
+        assert_eq!(said, [counted(10), counted(20), counted(40)]);
+        assert_eq!(all.another(&other), RepeatSaid::Nothing);
+        assert_eq!(
+            all.rest(),
+            ["44 more like this in all: client: too early", "1 more like this in all: client: too early"]
+        );
+        assert!(all.rest().is_empty(), "nothing is said twice");
+    }
+
+    #[test]
+    fn what_was_stopped_is_always_said() {
+        let mut all = RepeatedRemarks::default();
+        for same in [None, Some(Same::example("early"))] {
+            for _ in 0..3 {
+                assert_eq!(all.another(&remark(Treatment::Refused, same.clone())), RepeatSaid::Whole);
+            }
+        }
+        assert!(all.rest().is_empty());
+    }
+}

@@ -1,0 +1,124 @@
+//! What a server sent although the protocol does not permit it. It is not the answer to an offence.
+
+use mcp_protocol_machine::protocol::Strictness;
+use mcp_runtime::Report;
+use mcp_runtime::observer::{Observed, ObservedKind};
+use serde_json::Value;
+
+use super::verdict::worst;
+
+/// A message of the server that the protocol does not permit, in one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stray {
+    /// Its method, or what else it is.
+    name: String,
+    /// Where the session was, if the message depends on that.
+    state: Option<String>,
+    level: Strictness,
+    /// What the protocol says of it.
+    rule: String,
+    /// It came after the offence, and may follow from it.
+    pub(crate) is_after_offence: bool,
+}
+
+/// The same of all sessions: a message of the server that the protocol does not permit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unprompted {
+    /// Its method, or what else it is.
+    pub(crate) name: String,
+    /// Where sessions were when it came; first the one that the rule is about.
+    pub(crate) states: Vec<String>,
+    pub(crate) level: Strictness,
+    /// What the protocol says of it where it is worst.
+    pub(crate) rule: String,
+    /// The first offence after which it came; nothing if it came without an offence, too.
+    pub(crate) after: Option<String>,
+}
+
+impl Stray {
+    /// What there is to say of a message of the server: nothing if the protocol permits it. A reply is an answer to what the
+    /// probe has sent, and so may be a text that is not a message, after an offence.
+    pub(super) fn of(message: &Value, observed: &Observed, is_after_offence: bool) -> Option<Stray> {
+        let name = match observed.kind {
+            ObservedKind::Request | ObservedKind::Notification => message.get("method")?.as_str()?.to_owned(),
+            ObservedKind::Malformed if !is_after_offence => "a text that is not a message".to_owned(),
+            _ => return None,
+        };
+        let (level, report) = worst(observed.reports.iter(), Strictness::Must)?;
+        let state = match report {
+            Report::Violation(violation) | Report::Advice(violation) => Some(violation.state_names()),
+            _ => None,
+        };
+        Some(Stray { name, state, level, rule: report.to_string(), is_after_offence })
+    }
+}
+
+/// Gathers what came in all sessions, each message once; with the offence of its session, if that had one.
+pub(super) fn gather(strays: impl Iterator<Item = (Option<String>, Stray)>) -> Vec<Unprompted> {
+    let mut all: Vec<Unprompted> = Vec::new();
+    for (offence, stray) in strays {
+        let after = offence.filter(|_| stray.is_after_offence);
+        match all.iter_mut().find(|one| one.name == stray.name) {
+            Some(one) => {
+                one.after = one.after.take().and_then(|before| after.map(|_| before));
+                let is_worse = stray.level > one.level;
+                if let Some(state) = stray.state {
+                    let known = one.states.iter().position(|known| *known == state);
+                    match is_worse {
+                        true => {
+                            known.into_iter().for_each(|place| drop(one.states.remove(place)));
+                            one.states.insert(0, state);
+                        }
+                        false if known.is_none() => one.states.push(state),
+                        false => {}
+                    }
+                }
+                if is_worse {
+                    (one.level, one.rule) = (stray.level, stray.rule);
+                }
+            }
+            None => all.push(Unprompted {
+                name: stray.name,
+                states: stray.state.into_iter().collect(),
+                level: stray.level,
+                rule: stray.rule,
+                after,
+            }),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stray(name: &str, state: &str, level: Strictness, is_after_offence: bool) -> Stray {
+        let (name, state) = (name.to_owned(), Some(state.to_owned()));
+        let rule = format!("not in {state:?}");
+        Stray { name, state, level, rule, is_after_offence }
+    }
+
+    #[test]
+    fn a_message_of_several_sessions_and_states_is_one() {
+        let offence = |name: &str| Some(name.to_owned());
+        let all = gather(
+            [
+                (offence("first"), stray("tick", "A", Strictness::Should, true)),
+                (offence("first"), stray("tock", "A", Strictness::Must, true)),
+                (offence("second"), stray("tick", "B", Strictness::Must, true)),
+                (offence("third"), stray("tick", "B", Strictness::Must, false)),
+            ]
+            .into_iter(),
+        );
+        let tick = Unprompted {
+            name: "tick".to_owned(),
+            states: vec!["B".to_owned(), "A".to_owned()],
+            level: Strictness::Must,
+            rule: stray("tick", "B", Strictness::Must, true).rule,
+            after: None,
+        };
+        assert_eq!(all.first(), Some(&tick), "it came before an offence once");
+        assert_eq!(all.get(1).and_then(|tock| tock.after.clone()), offence("first"));
+    }
+}
