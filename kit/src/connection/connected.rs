@@ -15,6 +15,7 @@ use mcp_runtime::{Error, Report, ViolationKind};
 use tokio::sync::watch;
 
 use super::handlers::Handlers;
+use super::passed_on_resources::PassedOn;
 
 /// Hears what a connection reports.
 pub(super) type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -27,6 +28,8 @@ pub struct Connection {
     reconnects: watch::Receiver<u64>,
     /// Hears what the connection reports.
     on_report: Option<OnReport>,
+    /// The resources whose changes are passed on.
+    passed_on: PassedOn,
 }
 
 impl Connection {
@@ -35,7 +38,7 @@ impl Connection {
         reconnects: watch::Receiver<u64>,
         on_report: Option<OnReport>,
     ) -> Connection {
-        Connection { client, reconnects, on_report }
+        Connection { client, reconnects, on_report, passed_on: PassedOn::default() }
     }
 
     pub(super) fn report(&self, report: &Report) {
@@ -57,6 +60,10 @@ impl Connection {
     /// The client below, for requests that this type does not have.
     pub fn client(&self) -> &Client<Handlers> {
         &self.client
+    }
+
+    pub(super) fn passed_on(&self) -> &PassedOn {
+        &self.passed_on
     }
 
     pub(super) fn reconnects(&self) -> watch::Receiver<u64> {
@@ -162,6 +169,15 @@ impl Connection {
     ) -> Result<Vec<String>, Error> {
         let params = CompleteParams::new(reference, argument, self.client.meta());
         Ok(self.client.complete(params).await?.completion.values)
+    }
+
+    /// Waits until the connection is gone: it has broken off, the server has ended it, or the process of the server has
+    /// ended. Over HTTP without a session there is no connection to be lost.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn ended(&self) {
+        self.client.ended().await;
     }
 
     /// Closes the connection: waits until all is written, and for the server to close its side. Returns how the
