@@ -41,6 +41,7 @@ pub use extension::{Extension, PeerIdentity};
 pub(crate) use frame::Frame;
 pub use framing::{FrameReader, Framing};
 pub(crate) use input::ReadBuffer;
+pub(crate) use limits::MalformedReports;
 pub use limits::SharedLimits;
 pub(crate) use outlet::RequestText;
 pub use outlet::{MessageKind, Outgoing, Outlet, OutletNotice, Place};

@@ -16,6 +16,7 @@ use mcp_runtime::{Error, Report, ViolationKind};
 use tokio::sync::watch;
 
 use super::handlers::Handlers;
+use super::passed_on_resources::PassedOn;
 
 /// Hears what a connection reports.
 pub(super) type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -30,6 +31,8 @@ pub struct Connection {
     on_report: Option<OnReport>,
     /// How long after a subscription was lost it is made again.
     resubscribe_after: Duration,
+    /// The resources whose changes are passed on.
+    passed_on: PassedOn,
 }
 
 impl Connection {
@@ -39,7 +42,7 @@ impl Connection {
         on_report: Option<OnReport>,
         resubscribe_after: Duration,
     ) -> Connection {
-        Connection { client, reconnects, on_report, resubscribe_after }
+        Connection { client, reconnects, on_report, resubscribe_after, passed_on: PassedOn::default() }
     }
 
     pub(super) fn report(&self, report: &Report) {
@@ -61,6 +64,10 @@ impl Connection {
     /// The client below, for requests that this type does not have.
     pub fn client(&self) -> &Client<Handlers> {
         &self.client
+    }
+
+    pub(super) fn passed_on(&self) -> &PassedOn {
+        &self.passed_on
     }
 
     pub(super) fn reconnects(&self) -> watch::Receiver<u64> {
@@ -170,6 +177,15 @@ impl Connection {
     ) -> Result<Vec<String>, Error> {
         let params = CompleteParams::new(reference, argument, self.client.meta());
         Ok(self.client.complete(params).await?.completion.values)
+    }
+
+    /// Waits until the connection is gone: it has broken off, the server has ended it, or the process of the server has
+    /// ended. Over HTTP without a session there is no connection to be lost.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn ended(&self) {
+        self.client.ended().await;
     }
 
     /// Closes the connection: waits until all is written, and for the server to close its side. Returns how the

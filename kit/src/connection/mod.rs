@@ -12,6 +12,8 @@ mod handlers;
 mod lists;
 mod options;
 mod passed_on;
+mod passed_on_changes;
+mod passed_on_resources;
 mod renewed;
 mod subscriptions;
 

@@ -3,7 +3,8 @@
 use std::future::IntoFuture;
 
 use mcp_protocols::eras::types::{
-    CallToolParams, CallToolResult, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult,
+    CallToolParams, CallToolResult, CompleteParams, CompletionArgument, CompletionContext,
+    CompletionReference, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult,
     GetPromptParams, GetPromptResult, ListRootsResult, LoggingMessageParams, Object, ProgressParams,
     ReadResourceParams, RequestMeta, ResourceContents,
 };
@@ -12,7 +13,7 @@ use mcp_protocols::rounds::{RoundsError, User};
 use mcp_runtime::RpcError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::server::Client;
+use super::super::server::{Client, Typed};
 use super::connected::Connection;
 use super::handlers::Handlers;
 
@@ -131,6 +132,33 @@ impl Connection {
     ) -> Result<Vec<ResourceContents>, RpcError> {
         let params = ReadResourceParams::new(uri, self.meta_for(client));
         Ok(passed_on(self.client().read_resource(params), client).await?.contents)
+    }
+
+    /// Passes on the question which values fit what a user has typed: of an argument of a prompt, as in
+    /// `PromptReference::new("review")`, or of a variable of a resource template.
+    ///
+    /// ```no_run
+    /// # use mcp_kit::types::PromptReference;
+    /// # use mcp_kit::{Connection, Failure, Typed};
+    /// /// What `Prompts::complete` of a gateway does.
+    /// async fn complete(server: &Connection, name: &str, typed: &Typed) -> Result<Option<Vec<String>>, Failure> {
+    ///     Ok(Some(server.pass_on_completion(PromptReference::new(name), typed).await?))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// What the server refuses is refused as it came; an internal error says how else the request has failed.
+    pub async fn pass_on_completion(
+        &self,
+        of: impl Into<CompletionReference>,
+        typed: &Typed,
+    ) -> Result<Vec<String>, RpcError> {
+        let argument = CompletionArgument::new(&typed.argument, &typed.text);
+        let mut params = CompleteParams::new(of, argument, self.client().meta());
+        if !typed.others.is_empty() {
+            params = params.context(CompletionContext::new().arguments(typed.others.clone()));
+        }
+        Ok(self.client().complete(params).await?.completion.values)
     }
 
     /// The metadata of a request that is passed on: its client says how much of the log it wants to hear.

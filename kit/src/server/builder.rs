@@ -112,6 +112,26 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
+    /// Notifies clients with this, which the state of the server has, too: say so before you ask for
+    /// [`changes`](Self::changes).
+    ///
+    /// ```
+    /// use mcp_kit::{Changes, Server};
+    ///
+    /// /// A state whose methods notify clients.
+    /// struct Notes {
+    ///     changes: Changes,
+    /// }
+    ///
+    /// let changes = Changes::new();
+    /// let server = Server::new("notes", "1.0.0", Notes { changes: changes.clone() }).with_changes(changes);
+    /// # drop(server);
+    /// ```
+    pub fn with_changes(mut self, changes: Changes) -> Server<S> {
+        self.parts.changes = changes;
+        self
+    }
+
     /// What notifies clients of changes, for what is not a tool: a watcher of files, or another part of the program.
     pub fn changes(&self) -> Changes {
         self.parts.changes.clone()

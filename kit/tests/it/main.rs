@@ -9,6 +9,7 @@ mod connection;
 mod gateway;
 mod handlers;
 mod joined;
+mod passed_on_changes;
 mod prelude;
 mod revisions;
 mod server;

@@ -2,7 +2,7 @@
 
 use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
-use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex};
+use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Text};
 use crate::sub_sessions::{Correlation, SubSessionStep};
 use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
@@ -132,7 +132,14 @@ impl Checker {
         let refuse = |checker: &Checker, kind| Err(checker.violation(direction, message, Some(id), kind));
         let cancels = self.protocol.message(message).and_then(|table| table.cancels.as_ref());
         let reply_follows = cancels.is_some_and(|cancels| cancels.reply_error.is_some());
-        let (request, place, reply) = match self.asked(direction).standing(id) {
+        let standing = self.asked(direction).standing(id);
+        // What it opened goes on, so it is known which request it was: no cancel of that can have crossed its reply.
+        if standing == Standing::Completed
+            && let Some(request) = self.never_cancellable(direction, id)
+        {
+            return refuse(self, ViolationKind::NotCancellable { request });
+        }
+        let (request, place, reply) = match standing {
             Standing::Running(request, place) => (request, place, None),
             Standing::Completed | Standing::Past(_)
                 if !reply_follows && self.keyed_under(direction, id).is_some() =>
@@ -266,6 +273,14 @@ impl Checker {
         self.sub_sessions.ends(sub_session, direction, &request, before);
         let kind = StepKind::SubSession { ended };
         Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
+    }
+
+    /// The method of a request that has its reply, and could not be cancelled before either, while the sub-session that
+    /// it opened goes on.
+    fn never_cancellable(&self, direction: Direction, id: &RequestId) -> Option<Text> {
+        let exchange = self.asked(direction).running_under(id).filter(|exchange| exchange.is_answered())?;
+        let request = self.protocol.message(exchange.message).filter(|table| !table.cancellable)?;
+        Some(request.method.clone())
     }
 
     /// The sub-session that a request opened, of those that a key ties together.

@@ -78,7 +78,7 @@ impl Engine {
             outbox: Outbox::default(),
             lifecycle: Lifecycle::default(),
             timers: Timers::default(),
-            effects: Effects::default(),
+            effects: Effects::new(limits.malformed.clone()),
             traces: Traces::default(),
             unhandled: UnhandledRequests::default(),
         }))

@@ -1,6 +1,8 @@
 //! [`Changes`]: notifies the clients that have subscribed.
 
-use tokio::sync::broadcast;
+use std::collections::HashMap;
+
+use tokio::sync::{broadcast, watch};
 
 use crate::mcp_2026_07_28::types::{ServerCapabilities, SubscriptionFilter};
 
@@ -18,7 +20,11 @@ pub(super) const BEHIND: usize = 256;
 /// changes.resource("notes://today");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Changes(broadcast::Sender<Signal>);
+pub struct Changes {
+    signals: broadcast::Sender<Signal>,
+    /// How many subscriptions each resource has. One that has none is not in it.
+    watched: watch::Sender<HashMap<String, usize>>,
+}
 
 /// What subscriptions hear.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +57,7 @@ impl Default for Changes {
 impl Changes {
     /// Makes one without subscriptions.
     pub fn new() -> Changes {
-        Changes(broadcast::Sender::new(BEHIND))
+        Changes { signals: broadcast::Sender::new(BEHIND), watched: watch::Sender::default() }
     }
 
     /// The list of tools has changed.
@@ -74,6 +80,42 @@ impl Changes {
         self.tell(Signal::Changed(Change::Resource(uri.into())));
     }
 
+    /// This has changed, such as a list of a server whose tools are passed on.
+    pub fn notify(&self, change: Change) {
+        self.tell(Signal::Changed(change));
+    }
+
+    /// The URIs of the resources that clients are subscribed to, in no particular order.
+    ///
+    /// ```
+    /// use mcp_protocols::eras::Changes;
+    ///
+    /// assert!(Changes::new().watched().is_empty());
+    /// ```
+    pub fn watched(&self) -> Vec<String> {
+        self.watched.borrow().keys().cloned().collect()
+    }
+
+    /// Whether a client is subscribed to the resource with this URI. While [`Handler::watch`](super::Handler::watch)
+    /// decides about a subscription, it counts.
+    pub fn is_watched(&self, uri: &str) -> bool {
+        self.watched.borrow().contains_key(uri)
+    }
+
+    /// Waits until no client is subscribed to the resource with this URI any more.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn unwatched(&self, uri: &str) {
+        // It fails if the sender is gone, which is this value.
+        let _ = self.watched.subscribe().wait_for(|watched| !watched.contains_key(uri)).await;
+    }
+
+    /// Whether both notify the same clients.
+    pub fn is_same(&self, other: &Changes) -> bool {
+        self.signals.same_channel(&other.signals)
+    }
+
     /// Ends the subscriptions that run: clients of 2026-07-28 get the replies to their `subscriptions/listen`. Call it before
     /// the server stops.
     pub fn end(&self) {
@@ -82,22 +124,49 @@ impl Changes {
 
     fn tell(&self, signal: Signal) {
         // It fails without a subscription.
-        let _ = self.0.send(signal);
+        let _ = self.signals.send(signal);
     }
 
     /// The changes of some kinds, from now on.
     pub(super) fn subscribe(&self, filter: SubscriptionFilter) -> Subscribed {
-        Subscribed { signals: self.0.subscribe(), filter }
+        count(&self.watched, &filter, |subscriptions| subscriptions.saturating_add(1));
+        Subscribed { signals: self.signals.subscribe(), watched: self.watched.clone(), filter }
     }
+}
+
+/// Changes how many subscriptions the resources of a filter have.
+fn count(
+    watched: &watch::Sender<HashMap<String, usize>>,
+    filter: &SubscriptionFilter,
+    change: fn(usize) -> usize,
+) {
+    watched.send_if_modified(|watched| {
+        for uri in filter.resource_subscriptions.iter().flatten() {
+            let subscriptions = change(watched.get(uri).copied().unwrap_or_default());
+            match subscriptions {
+                0 => drop(watched.remove(uri)),
+                _ => drop(watched.insert(uri.clone(), subscriptions)),
+            }
+        }
+        filter.resource_subscriptions.is_some()
+    });
 }
 
 /// One subscription.
 pub(super) struct Subscribed {
     signals: broadcast::Receiver<Signal>,
+    watched: watch::Sender<HashMap<String, usize>>,
     filter: SubscriptionFilter,
 }
 
 impl Subscribed {
+    /// From now on it hears of these changes alone.
+    pub(super) fn set_filter(&mut self, filter: SubscriptionFilter) {
+        count(&self.watched, &filter, |subscriptions| subscriptions.saturating_add(1));
+        let before = std::mem::replace(&mut self.filter, filter);
+        count(&self.watched, &before, |subscriptions| subscriptions.saturating_sub(1));
+    }
+
     /// Waits for changes; `None` if there will be no more. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Option<Vec<Change>> {
         loop {
@@ -109,6 +178,12 @@ impl Subscribed {
                 Ok(Signal::Ended) | Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
+    }
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        count(&self.watched, &self.filter, |subscriptions| subscriptions.saturating_sub(1));
     }
 }
 
@@ -167,6 +242,31 @@ mod tests {
         assert_eq!(subscribed.next().await, Some(vec![Change::Tools]));
         changes.end();
         assert_eq!(subscribed.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_resource_is_watched_as_long_as_one_subscription_names_it() {
+        let changes = Changes::new();
+        let of = |uris: &[&str]| SubscriptionFilter::new().resource_subscriptions(uris.iter().copied());
+        let mut first = changes.subscribe(of(&["a", "b"]));
+        let second = changes.subscribe(of(&["a"]));
+        assert!(changes.is_watched("a") && changes.is_watched("b"));
+        first.set_filter(of(&["a"]));
+        assert_eq!(changes.watched(), ["a"]);
+        changes.unwatched("b").await;
+        drop(first);
+        assert!(changes.is_watched("a"));
+        let other = changes.clone();
+        let waiting = tokio::spawn(async move { other.unwatched("a").await });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(second);
+        waiting.await.unwrap();
+        assert!(
+            !changes.is_watched("a")
+                && changes.is_same(&changes.clone())
+                && !changes.is_same(&Changes::new())
+        );
     }
 
     #[tokio::test]

@@ -174,14 +174,15 @@ impl<H: Handler> Requests<H> {
         let Some(id) = subscription.request_id() else { return Ok(()) };
         let meta = NotificationMeta::new().subscription_id(id.clone());
         let mut heard = offered(params.notifications, &self.0.handler.offer().capabilities);
+        // From before the handler begins to watch resources, so that nothing is missed.
+        let mut changes = self.0.changes.subscribe(heard.clone());
         for uri in heard.resource_subscriptions.take().into_iter().flatten() {
             let watching = Context::of_request(context.clone(), params.meta.clone());
             if self.0.handler.watch(watching, &uri).await.is_ok() {
                 heard.resource_subscriptions.get_or_insert_default().push(uri);
             }
         }
-        // From before the client knows that it is subscribed, so that it misses nothing.
-        let mut changes = self.0.changes.subscribe(heard.clone());
+        changes.set_filter(heard.clone());
         let acknowledged = SubscriptionsAcknowledgedParams::new(heard).meta(meta.clone());
         let mut subscription = subscription.send_subscriptions_acknowledged(acknowledged).await?;
         loop {

@@ -276,11 +276,12 @@ impl<H: Handler> SessionAnswers<H> {
         subscription: Subscription<Subscribing>,
     ) -> Result<(), McpError> {
         let context = self.context(context, &self.meta());
+        // From before the handler begins to watch it, so that nothing is missed.
+        let filter = newer::SubscriptionFilter::new().resource_subscriptions([uri.clone()]);
+        let mut changes = self.served.changes.subscribe(filter);
         if let Err(error) = self.served.handler.watch(context, &uri).await {
             return Ok(subscription.refuse(error).await?);
         }
-        let filter = newer::SubscriptionFilter::new().resource_subscriptions([uri.clone()]);
-        let mut changes = self.served.changes.subscribe(filter);
         let mut subscription = subscription.send_subscribed().await?;
         loop {
             tokio::select! {

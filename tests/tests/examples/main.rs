@@ -6,6 +6,7 @@ mod console;
 mod counter;
 mod eras;
 mod file_transfer;
+mod gateway;
 mod language_server;
 mod notes;
 #[cfg(unix)]

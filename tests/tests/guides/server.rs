@@ -230,13 +230,7 @@ async fn a_gateway_has_the_tools_and_prompts_of_the_servers_behind_it() {
     let gateway =
         Server::new("gateway", "1.0.0", Behind(vec![("notes_", Arc::clone(&notes))])).tools::<Behind>();
     let changes = gateway.changes();
-    tokio::spawn(async move {
-        let mut tools = notes.live_tools().await?;
-        while tools.changed().await?.is_some() {
-            changes.tools();
-        }
-        Ok::<_, mcp_kit::Error>(())
-    });
+    tokio::spawn(async move { notes.pass_on_changes(&changes).await });
 
     let (near, far) = duplex();
     tokio::spawn(gateway.prompts::<Behind>().serve(far));

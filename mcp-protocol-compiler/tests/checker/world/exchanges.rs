@@ -124,6 +124,10 @@ impl World<'_> {
         let cancels = self.protocol.message(message).unwrap().cancels.as_ref().unwrap();
         let reply_follows = cancels.reply_error.is_some();
         let opened = self.opened(exchange, direction);
+        let asked = self.protocol.message(exchange.message).unwrap();
+        if opened && exchange.standing != Standing::Running && !asked.cancellable {
+            return Verdict::Wrong("NotCancellable");
+        }
         if reply_follows && exchange.standing != Standing::Running {
             return Verdict::Late;
         }
@@ -141,7 +145,6 @@ impl World<'_> {
             }
             return Verdict::Late;
         }
-        let asked = self.protocol.message(exchange.message).unwrap();
         if !asked.cancellable {
             return Verdict::Wrong("NotCancellable");
         }

@@ -172,6 +172,40 @@ fn without_the_mark_a_subscription_is_cancelled_in_any_state() {
 }
 
 #[test]
+fn what_could_never_be_cancelled_is_not_cancelled_while_what_it_opened_goes_on() {
+    for reply_follows in [false, true] {
+        let mut tables = Tables::default();
+        let (watch, changed, stop) =
+            (tables.request("watch"), tables.notification("changed"), tables.notification("stop"));
+        let cancel = match reply_follows {
+            true => tables.cancels_with_reply("cancelled"),
+            false => tables.cancels("cancelled"),
+        };
+        tables.key("uri", false, &[watch.request, changed, stop]);
+        let watches = [(Receive, watch.request, To::Spawn("Opening"))];
+        tables.state("Active", StateKind::Replicated, &watches);
+        tables.state("Opening", StateKind::Linear, &[(Send, watch.reply, To::Step("Watched"))]);
+        let watched = [(Send, changed, To::Step("Watched")), (Receive, stop, To::Step("End"))];
+        tables.state("Watched", StateKind::Linear, &watched);
+        tables.state("End", StateKind::End, &[]);
+        let checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap();
+        let mut all = Subscriptions { checker, watch, changed, ask: watch, cancel };
+        all.watch(1);
+        let refused = ViolationKind::NotCancellable { request: "watch".into() };
+        let cancel = |all: &mut Subscriptions| all.checker.cancel_request(Receive, all.cancel, 1);
+        assert_eq!(cancel(&mut all).unwrap_err().kind, refused, "it runs");
+        all.checker.answer(Send, 1, all.watch.reply).unwrap();
+        assert_eq!(cancel(&mut all).unwrap_err().kind, refused, "it has its reply");
+        assert_eq!(all.changed().unwrap(), StepKind::SubSession { ended: false }, "it goes on");
+        let keys = [(URI, KeyValue::from("a"))];
+        let correlation = Correlation::keys(&keys);
+        accepted(all.checker.notification_correlated(Receive, stop, About::Nothing, correlation, never));
+        // Which request had this id is not known any more.
+        assert_eq!(cancel(&mut all).unwrap(), StepKind::Swallowed);
+    }
+}
+
+#[test]
 fn who_cancels_what_has_its_reply_goes_on_from_where_the_cancel_leads() {
     let mut tables = Tables::default();
     let ask = tables.request("ask");

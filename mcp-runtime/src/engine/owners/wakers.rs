@@ -10,9 +10,10 @@ use mcp_protocol_machine::protocol::Text;
 use tracing::Span;
 
 use super::turns::Turns;
+use crate::driver::MalformedReports;
 use crate::options::Options;
 use crate::panics::contained;
-use crate::report::{LimitedReport, Report, ReportLimit};
+use crate::report::{LimitedReport, Report};
 
 /// One waiting future, shared by the future and the lists that it stands in.
 #[derive(Debug, Default)]
@@ -214,7 +215,7 @@ pub(crate) struct Effects {
     driver: Option<Waker>,
     pending: PendingEffects,
     /// How much is said of texts that are not messages.
-    malformed: ReportLimit,
+    malformed: MalformedReports,
 }
 
 /// What is to be done once the engine is unlocked.
@@ -242,6 +243,11 @@ struct RareEffects {
 }
 
 impl Effects {
+    /// Nothing is to be done yet.
+    pub(crate) fn new(malformed: MalformedReports) -> Effects {
+        Effects { malformed, ..Effects::default() }
+    }
+
     /// Keeps the transport's task, to be woken when the session comes closer to its end or a deadline becomes sooner.
     pub(crate) fn keep_driver(&mut self, context: &Context<'_>) {
         let mut driver = self.driver.take();

@@ -69,7 +69,9 @@ impl Successive {
     }
 
     fn over(transport: impl Transport, divide: Option<connection::Divide>) -> Successive {
-        let connection = Arc::new(Connection::new(transport.limits(), transport.is_ordered(), divide));
+        // What is printed where messages belong is one flood, whichever session it comes in.
+        let limits = transport.limits().with_shared_reports();
+        let connection = Arc::new(Connection::new(limits, transport.is_ordered(), divide));
         let whole = Arc::new(Whole::new(Arc::clone(&connection)));
         let start = move || {
             match tokio::runtime::Handle::try_current() {

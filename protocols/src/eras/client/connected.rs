@@ -30,6 +30,8 @@ pub struct Client<U> {
     pub(super) is_ordered: bool,
     /// Whether the client is closed: the tasks of its subscriptions end then.
     pub(super) closing: watch::Sender<bool>,
+    /// Closed when the connection is gone.
+    pub(super) over: watch::Receiver<()>,
 }
 
 /// How the client speaks with its server.
@@ -70,6 +72,15 @@ impl<U> Client<U> {
         self.meta.clone()
     }
 
+    /// Waits until the connection is gone: it has broken off, the server has ended it, or the process of the server has
+    /// ended. Over HTTP without a session there is no connection to be lost.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn ended(&self) {
+        gone(self.over.clone()).await;
+    }
+
     /// Closes the connection: ends the subscriptions, waits until all is written, and for the server to close its side.
     ///
     /// # Errors
@@ -85,6 +96,12 @@ impl<U> Client<U> {
             Way::Session(session) => session.client.close().await,
         }
     }
+}
+
+/// Waits until the connection is gone.
+pub(super) async fn gone(mut over: watch::Receiver<()>) {
+    // Nothing is ever sent.
+    let _ = over.changed().await;
 }
 
 impl<U> fmt::Debug for Client<U> {

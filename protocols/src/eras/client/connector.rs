@@ -236,7 +236,9 @@ impl<U: User + 'static> Connector<U> {
         let is_ordered = transport.is_ordered();
         let client = requests::McpClient::with_options(transport, self.options.clone());
         let calls: Arc<RunningCalls> = Arc::default();
-        tokio::spawn(client.incoming().serve(Log { calls: Arc::clone(&calls), on_log: self.on_log_of() }));
+        let (_running, over) = watch::channel(());
+        let log = Log { calls: Arc::clone(&calls), on_log: self.on_log_of(), _running };
+        tokio::spawn(client.incoming().serve(log));
         let mut meta =
             RequestMeta::new(VERSION, self.capabilities.clone()).client_info(self.client_info.clone());
         if let Some((least, _)) = &self.log {
@@ -259,7 +261,16 @@ impl<U: User + 'static> Connector<U> {
                     let offer = offer_of(found);
                     let (way, answering) = (Way::Requests(client), self.answering());
                     let closing = watch::Sender::default();
-                    Ok(Found::Requests(Client { way, answering, calls, meta, offer, is_ordered, closing }))
+                    Ok(Found::Requests(Client {
+                        way,
+                        answering,
+                        calls,
+                        meta,
+                        offer,
+                        is_ordered,
+                        closing,
+                        over,
+                    }))
                 }
                 Ok(found) => self.or_session(client, found.supported_versions),
                 Err(Error::Refused(error)) if error.code == UNSUPPORTED_VERSION => {
@@ -310,7 +321,8 @@ impl<U: User + 'static> Connector<U> {
         let unasked = changes.downgrade();
         let calls: Arc<RunningCalls> = Arc::default();
         let (user, on_log) = (Arc::clone(&self.user), self.on_log_of());
-        let handler = SessionUser { user, calls: Arc::clone(&calls), on_log, changes };
+        let (_running, over) = watch::channel(());
+        let handler = SessionUser { user, calls: Arc::clone(&calls), on_log, changes, _running };
         tokio::spawn(client.incoming().serve(handler));
         let latest = VERSIONS.last().copied().unwrap_or_default();
         let can = older::client_capabilities(&self.capabilities).map_err(ConnectError::Capabilities)?;
@@ -334,6 +346,7 @@ impl<U: User + 'static> Connector<U> {
             offer,
             is_ordered,
             closing: watch::Sender::default(),
+            over,
         })
     }
 }

@@ -9,7 +9,7 @@ use mcp_runtime::Error;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::super::changes::{BEHIND, Change, all_of, is_wanted, offered};
-use super::connected::{Client, Way};
+use super::connected::{Client, Way, gone};
 use super::watching::Watched;
 use crate::mcp_2026_07_28 as requests;
 use crate::mcp_2026_07_28::client::SubscribedNext;
@@ -61,7 +61,8 @@ impl Stream for Listening {
 }
 
 impl<U> Client<U> {
-    /// Listens to changes of the server. In a session, changes of lists come unasked, and each resource is subscribed to.
+    /// Listens to changes of the server, as far as it offers to notify of them. In a session, changes of lists come
+    /// unasked, and each resource is subscribed to.
     ///
     /// # Errors
     /// If the server refuses a subscription, or the connection is gone.
@@ -69,7 +70,13 @@ impl<U> Client<U> {
         let (told, changes) = mpsc::channel(BEHIND);
         let (stop, stopped) = watch::channel(());
         let (mut watched, lost) = (Vec::new(), Arc::default());
+        let wanted = offered(wanted, &self.offer.capabilities);
         let heard = match &self.way {
+            // A server that notifies of nothing need not know the request.
+            Way::Requests(_) if !is_any(&wanted) => {
+                tokio::spawn(nothing(told, gone(self.over.clone()), stopped, self.closing.subscribe()));
+                wanted
+            }
             Way::Requests(client) => {
                 let params = SubscriptionsListenParams::new(wanted, self.meta());
                 let subscription = client.send_subscriptions_listen(params).await?;
@@ -84,7 +91,7 @@ impl<U> Client<U> {
                 acknowledged.notifications
             }
             Way::Session(session) => {
-                let heard = offered(wanted, &self.offer.capabilities);
+                let heard = wanted;
                 // From before the first subscription, so that nothing is missed.
                 let unasked = session.changes.upgrade().ok_or(Error::Closed)?.subscribe();
                 for uri in heard.resource_subscriptions.iter().flatten() {
@@ -109,6 +116,21 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
     if closing.wait_for(|closing| *closing).await.is_err() {
         std::future::pending().await
     }
+}
+
+/// Hears of nothing until the connection is gone, the listener is, or the client is closed.
+async fn nothing(
+    told: mpsc::Sender<Change>,
+    gone: impl Future<Output = ()>,
+    mut stop: watch::Receiver<()>,
+    mut closing: watch::Receiver<bool>,
+) {
+    tokio::select! {
+        () = gone => {}
+        () = stopped(&mut stop) => {}
+        () = closed(&mut closing) => {}
+    }
+    drop(told);
 }
 
 /// Passes on what comes in a subscription, which is cancelled when the listener is gone or the client is closed.
@@ -180,6 +202,12 @@ async fn forward_of_session(
             }
         }
     }
+}
+
+/// Whether there is anything to be heard of.
+fn is_any(filter: &SubscriptionFilter) -> bool {
+    let lists = [filter.tools_list_changed, filter.prompts_list_changed, filter.resources_list_changed];
+    lists.contains(&Some(true)) || filter.resource_subscriptions.is_some()
 }
 
 /// Whether a part of a resource has changed that is listened to: what stands below it in the hierarchy of URIs. It is not

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_runtime::RpcError;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use super::super::changes::Change;
 use super::super::older::recast;
@@ -21,6 +21,8 @@ use crate::rounds::{User, unless_cancelled};
 pub(super) struct Log {
     pub(super) calls: Arc<RunningCalls>,
     pub(super) on_log: Option<OnLog>,
+    /// Dropping it says that the connection is gone.
+    pub(super) _running: watch::Sender<()>,
 }
 
 impl requests::Handler for Log {
@@ -36,6 +38,8 @@ pub(super) struct SessionUser<U> {
     pub(super) calls: Arc<RunningCalls>,
     pub(super) on_log: Option<OnLog>,
     pub(super) changes: broadcast::Sender<Change>,
+    /// Dropping it says that the connection is gone.
+    pub(super) _running: watch::Sender<()>,
 }
 
 impl<U> SessionUser<U> {

@@ -72,6 +72,25 @@ async fn a_resumed_session_without_an_id_ends_before_anything_is_sent() {
     .await;
 }
 
+#[tokio::test]
+async fn a_compressed_answer_is_said_to_be_one() {
+    guarded(async {
+        let error = greeted(|| {
+            let mut response = fake::text(200, "application/json", "what is compressed");
+            response.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+            response
+        })
+        .await;
+        assert_eq!(
+            error.to_string(),
+            "the session with the server could not begin: the answer is encoded with `gzip`, which the client did not ask \
+             for: have the server, or a proxy in front of it, send it as it is"
+        );
+        assert!(matches!(error.http(), Some(HttpError::Encoding(_))), "{error:?}");
+    })
+    .await;
+}
+
 /// What becomes of a handshake that a server answers so.
 async fn greeted(answer: impl Fn() -> Response + Send + Sync + 'static) -> Error {
     let server = Fake::start(move |_, _| answer()).await;

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use mcp_protocols::eras::types::SubscriptionFilter;
+use mcp_protocols::eras::types::{PaginatedParams, SubscriptionFilter};
 use mcp_protocols::eras::{Client, ConnectError, Connector, Era};
-use mcp_runtime::Options;
 use mcp_runtime::transport::{Duplex, duplex};
+use mcp_runtime::{Options, Report};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, Wire, raw};
 use test_support::script::guarded;
@@ -92,6 +92,73 @@ async fn a_server_that_says_nothing_has_a_handshake_and_may_answer_late() {
     welcome(&mut server, &initialize).await;
     expect_session(client.await.unwrap());
     assert_eq!(reports.lock().unwrap().len(), 1, "the late answer is reported: {reports:?}");
+}
+
+#[tokio::test]
+async fn what_a_server_prints_before_and_after_the_first_question_is_one_flood() {
+    guarded(async {
+        let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let seen = reports.clone();
+        let options = Options::new().on_report(move |report: &Report| {
+            seen.lock().unwrap().push(match report {
+                Report::Malformed { .. } => None,
+                Report::ManyMalformed { count } => Some(*count),
+                other => panic!("{other}"),
+            });
+        });
+        let (mut server, client) = connecting(connector().options(options));
+        let probe = server.hear().await.unwrap();
+        for _ in 0..90 {
+            server.say_line(b"loading").await;
+        }
+        server.say(error(&probe["id"], -32601, Value::Null)).await;
+        let initialize = server.hear().await.unwrap();
+        for _ in 0..90 {
+            server.say_line(b"loading").await;
+        }
+        welcome(&mut server, &initialize).await;
+        expect_session(client.await.unwrap());
+        drop(server);
+        // The client was dropped above: when its session is over, it reports what it has only counted.
+        let all = || reports.lock().unwrap().clone();
+        while all().last() != Some(&Some(180)) {
+            tokio::task::yield_now().await;
+        }
+        let all = all();
+        assert_eq!(all.iter().filter(|one| one.is_none()).count(), 100, "{all:?}");
+        assert_eq!(all[100], Some(101));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_notify_of_changes_is_not_asked_to() {
+    guarded(async {
+        let (mut server, client) = connecting(connector());
+        let probe = server.hear().await.unwrap();
+        let can = json!({ "tools": { "listChanged": false }, "resources": { "subscribe": false } });
+        let result = json!({
+            "supportedVersions": ["2026-07-28"], "capabilities": can, "resultType": "complete", "ttlMs": 0,
+            "cacheScope": "private"
+        });
+        server.say(json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result })).await;
+        let client = client.await.unwrap().unwrap();
+        let wanted =
+            SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(["desk://note"]);
+        let mut listening = client.listen(wanted).await.unwrap();
+        assert_eq!(*listening.heard(), SubscriptionFilter::new());
+        let (_, said) = tokio::join!(client.list_tools(PaginatedParams::new(client.meta())), async {
+            let said = server.hear().await.unwrap();
+            server.say(error(&said["id"], -32603, Value::Null)).await;
+            said["method"].clone()
+        });
+        assert_eq!(said, "tools/list", "nothing else was asked");
+        drop(server);
+        assert_eq!(listening.next().await, None);
+        assert!(listening.lost().is_none());
+        client.ended().await;
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Reads the head and the body of an HTTP answer.
 
 use bytes::Bytes;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use super::error::HttpError;
 use super::response::Response;
@@ -18,6 +18,16 @@ pub(super) fn has_form(response: &Response, expected: &str) -> bool {
     // Most servers write it in the same word, which need not be taken apart.
     let in_this_word = response.headers().get(CONTENT_TYPE).is_some_and(|said| said == expected);
     in_this_word || form(response).eq_ignore_ascii_case(expected)
+}
+
+/// Refuses an answer that is compressed, which no request asks for.
+pub(super) fn readable(response: &Response) -> Result<(), HttpError> {
+    let Some(encoding) = response.headers().get(CONTENT_ENCODING) else { return Ok(()) };
+    let encoding = String::from_utf8_lossy(encoding.as_bytes());
+    if encoding.trim().is_empty() || encoding.trim().eq_ignore_ascii_case("identity") {
+        return Ok(());
+    }
+    Err(HttpError::Encoding(encoding.into_owned()))
 }
 
 /// Reads an answer to its end.

@@ -73,6 +73,8 @@ pub enum HttpError {
     },
     /// The server answered in a form that is neither JSON nor a stream of events.
     Form(String),
+    /// The server, or a proxy in front of it, has compressed the answer, which no client asks for.
+    Encoding(String),
     /// The answer, or an event of it, is longer than permitted.
     TooLong(usize),
     /// The answer ended without the reply.
@@ -100,6 +102,11 @@ error_texts! {
             StatusText { status: *status, error: error.as_ref(), body, in_session: *in_session }
         ),
         Self::Form(value) => ("the address is not a Streamable HTTP endpoint: it answered {}", form(value)),
+        Self::Encoding(value) => (
+            "the answer is encoded with `{}`, which the client did not ask for: have the server, or a proxy in front of it, \
+             send it as it is",
+            Excerpt(value)
+        ),
         Self::TooLong(value) => (
             "the answer is longer than the limit of {value} bytes: see `ClientOptions::max_message_bytes`"
         ),

@@ -37,6 +37,8 @@ pub(crate) struct EventReader {
     begun: bool,
     data: Vec<u8>,
     has_data: bool,
+    /// The event has a type of its own, so that it is not a message.
+    is_other: bool,
     id: Option<HeaderValue>,
     /// The id of the last event that was complete.
     pub(crate) last_id: Option<HeaderValue>,
@@ -52,13 +54,14 @@ impl EventReader {
             begun: false,
             data: Vec::new(),
             has_data: false,
+            is_other: false,
             id: None,
             last_id: None,
             retry: None,
         }
     }
 
-    /// Takes the next piece and hands the data of each event that it completes to `each`.
+    /// Takes the next piece and hands the data of each message that it completes to `each`.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
         // A piece may be empty, and then says nothing of what follows the carriage return.
         if !bytes.is_empty() && std::mem::take(&mut self.returned) {
@@ -104,7 +107,8 @@ impl EventReader {
             if let Some(id) = self.id.take() {
                 self.last_id = Some(id);
             }
-            if std::mem::take(&mut self.has_data) {
+            let is_other = std::mem::take(&mut self.is_other);
+            if std::mem::take(&mut self.has_data) && !is_other {
                 each(&self.data);
             }
             self.data.clear();
@@ -133,7 +137,9 @@ impl EventReader {
                 let milliseconds = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
             }
-            // Comments, and fields that mean nothing here: every message says itself what it is.
+            // Servers and proxies send events of other types to keep a connection.
+            b"event" => self.is_other = !matches!(value, b"" | b"message"),
+            // Comments, and fields that mean nothing.
             _ => {}
         }
         Ok(())
@@ -164,6 +170,16 @@ mod tests {
         for piece in 1..text.len() {
             assert_eq!(read(text, piece), whole, "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn an_event_of_another_type_is_not_a_message() {
+        let text = "event: ping\ndata: {}\nid: 1\n\nevent:message\ndata: a\n\nevent\ndata: b\n\n\
+                    event: endpoint\ndata: /messages\n\ndata: c\n\n";
+        let seen = ["a", "b", "c"].map(str::to_owned).to_vec();
+        assert_eq!(read(text, 7), (seen, Some("1".to_owned()), None));
+        // The last type holds.
+        assert_eq!(read("event: ping\nevent: message\ndata: a\n\n", 7).0, ["a"]);
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl SessionQuotas {
 
     /// What its engine may hold.
     pub(super) fn engine(&self) -> SharedLimits {
-        SharedLimits { handlers: self.handlers.clone(), bytes: self.bytes.clone() }
+        SharedLimits { handlers: self.handlers.clone(), bytes: self.bytes.clone(), ..SharedLimits::default() }
     }
 
     /// What its streams may hold.
