@@ -10,8 +10,8 @@ use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::names::{
-    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, is_ident,
-    snake,
+    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, SHAPE_ITEMS,
+    constant, is_ident, snake,
 };
 use crate::plan::{
     Method, MethodKind, Plan, Replicated, RolePlan, answers_name, indices, notify_name, open_names,
@@ -31,6 +31,7 @@ pub(crate) fn check(plan: &Plan) -> Vec<Diagnostic> {
     let mut clashes = Clashes { plan, seen: BTreeSet::new(), found: Vec::new() };
     clashes.identifiers();
     clashes.items();
+    clashes.shapes();
     clashes.constants();
     for role in &plan.roles {
         clashes.methods(role);
@@ -69,7 +70,9 @@ impl<'a> Clashes<'a> {
             .filter_map(|marker| Some((marker.name.as_str(), marker.places.first()?.state()?.span)));
         let roles = plan.roles.iter().map(|role| (role.automaton.name.as_str(), role.automaton.span));
         let mut wrong: Vec<(&str, Span)> = Vec::new();
-        for (name, span) in messages.chain(markers).chain(roles) {
+        let shapes = plan.declarations.shapes.iter().filter(|shape| !shape.is_built_in());
+        let shapes = shapes.map(|shape| (shape.name.text.as_str(), shape.name.span));
+        for (name, span) in messages.chain(markers).chain(roles).chain(shapes) {
             if !is_ident(name) && !wrong.iter().any(|(_, other)| *other == span) {
                 wrong.push((name, span));
             }
@@ -108,6 +111,18 @@ impl<'a> Clashes<'a> {
                 self.report(name, message, &named, None);
             }
             self.insert(&mut items, name, named);
+        }
+    }
+
+    /// The types of the module `types`.
+    fn shapes(&mut self) {
+        for shape in &self.plan.declarations.shapes {
+            let name = shape.name.text.as_str();
+            let named = Named { span: shape.name.span, thing: Thing::Shape(name) };
+            if SHAPE_ITEMS.contains(&name) {
+                let message = format!("{} has the name of something that generated code uses", named.thing);
+                self.report(name, message, &named, None);
+            }
         }
     }
 

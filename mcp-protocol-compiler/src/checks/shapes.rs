@@ -25,34 +25,51 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     for shape in &declarations.shapes {
         for parts in unions(&shape.form) {
             for (place, later) in parts.iter().enumerate() {
-                let form = later.form.table();
-                let earlier = parts.get(place.saturating_sub(MOST_COMPARED)..place).unwrap_or_default();
-                // The first one: others that hide it may be hidden themselves.
-                let hiding = earlier.iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
                 // A field that records take from another one is in all of them.
                 if !seen.insert(later.span) {
                     continue;
                 }
-                let Some(earlier) = hiding else {
-                    found.extend(hidden_inside::check(&tables, &declarations.shapes, earlier, later));
-                    continue;
-                };
-                found.push(match later.form {
-                    Form::Null => {
-                        finding::null_again(later, with_null(&tables, &declarations.shapes, earlier))
-                    }
-                    // Before what takes both, one of two values would say nothing.
-                    Form::Literal(Literal::Bool(_)) => finding::never_chosen_anywhere(later, earlier),
-                    _ if hides(&tables, &form, &earlier.form.table()) => {
-                        finding::never_chosen_anywhere(later, earlier)
-                    }
-                    _ => finding::never_chosen(later, earlier),
-                });
+                let earlier = parts.get(place.saturating_sub(MOST_COMPARED)..place).unwrap_or_default();
+                found.extend(never_chosen(&tables, &declarations.shapes, earlier, later));
             }
         }
     }
     found.extend(of_nothing_but_themselves(&tables, &declarations.shapes));
     found
+}
+
+/// What is wrong with an alternative behind these.
+fn never_chosen(
+    tables: &Protocol,
+    shapes: &[DeclaredShape],
+    earlier: &[Alternative],
+    later: &Alternative,
+) -> Vec<Diagnostic> {
+    let form = later.form.table();
+    let together = |all: &[Alternative]| all.iter().map(|one| one.form.table()).collect::<Vec<_>>();
+    // The first one: others that hide it may be hidden themselves.
+    let place = earlier.iter().position(|earlier| hides(tables, &earlier.form.table(), &form));
+    let Some((before, [hiding, ..])) = place.and_then(|place| earlier.split_at_checked(place)) else {
+        // What is one value or one kind of JSON is hidden by one alternative or by none.
+        let is_several = matches!(later.form, Form::Bool | Form::Named(_) | Form::Union(_));
+        let last = earlier.last().filter(|_| is_several);
+        return match last.filter(|_| hides(tables, &Shape::Union(together(earlier).into()), &form)) {
+            Some(last) => vec![finding::never_chosen_after(later, last)],
+            None => hidden_inside::check(tables, shapes, earlier, later),
+        };
+    };
+    // In another order they would hide the earlier one.
+    let mut reordered = together(before);
+    reordered.push(form);
+    vec![match later.form {
+        Form::Null => finding::null_again(later, with_null(tables, shapes, hiding)),
+        // Before what takes both, one of two values would say nothing.
+        Form::Literal(Literal::Bool(_)) => finding::never_chosen_anywhere(later, hiding),
+        _ if hides(tables, &Shape::Union(reordered.into()), &hiding.form.table()) => {
+            finding::never_chosen_anywhere(later, hiding)
+        }
+        _ => finding::never_chosen(later, hiding),
+    }]
 }
 
 /// The written alternative that takes `null`. What stands next to `null` in a union of several has been made one

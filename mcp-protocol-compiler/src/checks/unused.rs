@@ -1,4 +1,4 @@
-//! What is declared and never said: messages, and shapes of payloads.
+//! What is declared and never said: messages, correlation keys, and shapes of payloads.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,8 +15,11 @@ use crate::source::{FileId, Span};
 pub const UNUSED_MESSAGE: Code = Code("S0114");
 /// A shape that no message carries.
 pub const UNUSED_SHAPE: Code = Code("S0125");
+/// A correlation key by which no step finds its sub-session.
+pub const UNUSED_KEY: Code = Code("S0127");
 
-/// Finds messages of the first file that no role ever sends or receives, and shapes that no message carries.
+/// Finds messages of the first file that no role ever sends or receives, keys that no sub-session needs, and shapes that no
+/// message carries.
 pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
     let automata = || compiled.client.iter().chain(&compiled.server);
     if automata().next().is_none() {
@@ -29,6 +32,7 @@ pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
         .collect();
     let mut found = unused_shapes(compiled, first_file);
     let declarations = &compiled.declarations;
+    found.extend(unused_keys(compiled, first_file));
     // That one never runs is said where it is named.
     let named: HashSet<&str> = declarations
         .messages
@@ -63,6 +67,31 @@ pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
         );
     }
     found
+}
+
+/// The keys of the first file by which no step finds its sub-session.
+fn unused_keys(compiled: &Compiled, first_file: FileId) -> impl Iterator<Item = Diagnostic> {
+    let declarations = &compiled.declarations;
+    let automata = compiled.client.iter().chain(&compiled.server);
+    let in_bodies = automata.flat_map(|automaton| &automaton.states).filter(|state| state.body);
+    let steps: HashSet<MessageIndex> =
+        in_bodies.flat_map(|state| &state.edges).map(|edge| edge.message).collect();
+    let used: HashSet<usize> = steps
+        .iter()
+        .filter_map(|message| declarations.message(*message))
+        .flat_map(|message| message.table.keys.iter())
+        .map(|carried| usize::from(carried.key.0))
+        .collect();
+    let keys = declarations.keys.iter().enumerate();
+    keys.filter(move |(index, key)| !used.contains(index) && key.span.file == first_file).map(|(_, key)| {
+        let message = format!("the key `{}` is never used", key.table.name);
+        Diagnostic::warning(UNUSED_KEY, key.span, message)
+            .label("no step of a sub-session carries it after the first one")
+            .changes(
+                "remove the declaration: a reply finds its request by the id",
+                [TextChange::DeleteItem(key.span)],
+            )
+    })
 }
 
 /// A notification that cancels requests, where none may be cancelled.

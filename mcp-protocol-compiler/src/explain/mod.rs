@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 103] = pages! {
+static PAGES: [Page; 104] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -182,6 +182,7 @@ static PAGES: [Page; 103] = pages! {
     findings::during::NEVER_RUNS, "S0124", "`during` a request that the receiver never sends";
     checks::unused::UNUSED_SHAPE, "S0125", "a shape that no message carries";
     findings::declarations::NO_ROUND, "S0126", "`rounds` that lead nowhere";
+    checks::unused::UNUSED_KEY, "S0127", "a correlation key that no sub-session needs";
     findings::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

@@ -166,6 +166,14 @@ pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diag
     finding.changes(help, [TextChange::DeleteAlternative(later.span, earlier.span)])
 }
 
+/// An alternative that several earlier ones, up to `last`, hide together.
+pub fn never_chosen_after(later: &Alternative, last: &Alternative) -> Diagnostic {
+    let message = format!("`{}` can never be chosen", shorten(&later.text));
+    Diagnostic::error(NEVER_CHOSEN, later.span, message)
+        .label("whatever fits here is taken for one of those before it")
+        .changes("delete it", [TextChange::DeleteAlternative(later.span, last.span)])
+}
+
 /// A list or an object in the union that `later` names, which `earlier` hides where both are alternatives. `mends` is
 /// whether the other order would tell them apart.
 pub fn never_chosen_inside(

@@ -46,6 +46,7 @@ pub(super) fn module(
     let generated =
         shapes.iter().enumerate().filter(|(_, shape)| !shape.is_built_in() && !is_elsewhere(shape));
     let types = generated.map(|(index, shape)| writer.item(index, shape));
+    let [value, number, object, map] = writer.foreign.imports();
     // The types that are elsewhere may be those that use these.
     let perhaps = others.is_some().then(|| quote!(#[allow(unused_imports)]));
     Some(quote! {
@@ -53,11 +54,11 @@ pub(super) fn module(
         #allow
         pub mod types {
             #perhaps
-            use super::typed::Value;
+            use super::typed::#value;
             #perhaps
-            use super::typed::shapes::{self, Number, Object};
+            use super::typed::shapes::{self, #number, #object};
             #perhaps
-            use std::collections::BTreeMap;
+            use std::collections::#map;
             #reexported
 
             #(#types)*
@@ -72,6 +73,49 @@ struct ShapeWriter<'a> {
     component: Vec<usize>,
     /// The name of each shape's constant in the tables.
     constants: Vec<Ident>,
+    foreign: Foreign,
+}
+
+/// What the types of the runtime and of the standard library are called in the module.
+struct Foreign {
+    value: Ident,
+    number: Ident,
+    object: Ident,
+    map: Ident,
+}
+
+impl Foreign {
+    /// Their own names, and others where a shape has one of these.
+    fn new(shapes: &[DeclaredShape]) -> Foreign {
+        let name = |own: &str| {
+            let is_taken = |name: &str| shapes.iter().any(|shape| shape.name.text == name);
+            let mut name = own.to_owned();
+            while is_taken(&name) {
+                name.insert_str(0, "Any");
+            }
+            ident(&name)
+        };
+        Foreign {
+            value: name("Value"),
+            number: name("Number"),
+            object: name("Object"),
+            map: name("BTreeMap"),
+        }
+    }
+
+    /// How they are imported: the value, the number, the object and the map.
+    fn imports(&self) -> [TokenStream; 4] {
+        let import = |own: &str, name: &Ident| {
+            let own = ident(own);
+            if own == *name { quote!(#own) } else { quote!(#own as #name) }
+        };
+        [
+            import("Value", &self.value),
+            import("Number", &self.number),
+            import("Object", &self.object),
+            import("BTreeMap", &self.map),
+        ]
+    }
 }
 
 impl<'a> ShapeWriter<'a> {
@@ -84,7 +128,8 @@ impl<'a> ShapeWriter<'a> {
             inside
         });
         let constants = shapes.iter().map(|shape| constant(&shape.name.text));
-        ShapeWriter { shapes, component, constants: tables::distinct(constants) }
+        let foreign = Foreign::new(shapes);
+        ShapeWriter { shapes, component, constants: tables::distinct(constants), foreign }
     }
 
     fn item(&self, index: usize, shape: &DeclaredShape) -> TokenStream {
@@ -272,16 +317,17 @@ impl<'a> ShapeWriter<'a> {
 
     /// The Rust type of a form inside of a shape.
     fn rust(&self, form: &Form, owner: usize) -> TokenStream {
+        let Foreign { value, number, object, map } = &self.foreign;
         match form {
-            Form::Any => quote!(Value),
+            Form::Any => quote!(#value),
             Form::Null => quote!(()),
             Form::Bool => quote!(bool),
             Form::Int => quote!(i64),
             Form::Uint => quote!(u64),
-            Form::Number => quote!(Number),
+            Form::Number => quote!(#number),
             Form::String | Form::Literal(_) => quote!(String),
             // What stands inside of something else has a name.
-            Form::Object | Form::Record(_) => quote!(Object),
+            Form::Object | Form::Record(_) => quote!(#object),
             Form::List(of) => {
                 let of = self.in_list(of, owner);
                 quote!(Vec<#of>)
@@ -293,7 +339,7 @@ impl<'a> ShapeWriter<'a> {
             }
             Form::Map(of) => {
                 let of = self.in_list(of, owner);
-                quote!(BTreeMap<String, #of>)
+                quote!(#map<String, #of>)
             }
             Form::Union(parts) => match parts.iter().find(|part| part.form != Form::Null) {
                 Some(value) => {

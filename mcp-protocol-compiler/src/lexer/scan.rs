@@ -108,6 +108,7 @@ impl<'s> Scanner<'s> {
             '-' if second == Some('>') => self.token(Kind::Arrow, 2),
             '-' if second.is_some_and(|next| next.is_ascii_digit()) => self.number(1),
             '+' if second == Some('=') => self.token(Kind::PlusEquals, 2),
+            '+' if self.repeats() => self.token(Kind::Plus, 1),
             '(' if self.rest().starts_with("(+)") => self.token(Kind::Internal, 3),
             ':' if second == Some(':') => self.token(Kind::DoubleColon, 2),
             '"' => self.quoted(character),
@@ -526,6 +527,21 @@ impl<'s> Scanner<'s> {
     fn is_last_of_line(&self) -> bool {
         let mut behind = self.rest().chars().skip(1).take_while(|character| *character != '\n').take(200);
         behind.all(char::is_whitespace)
+    }
+
+    /// Whether the `+` at this place repeats what it stands right behind, as a grammar has it: no branch follows it.
+    fn repeats(&self) -> bool {
+        const FARTHEST: usize = 200;
+        let behind = self.rest().get(1..).unwrap_or_default();
+        let mut next = behind.chars().take(FARTHEST).skip_while(|next| next.is_whitespace());
+        let is_on_line =
+            behind.chars().take_while(|next| next.is_whitespace()).take(FARTHEST).all(|next| next != '\n');
+        let before = self.text.get(..self.at).and_then(|before| before.chars().next_back());
+        before.is_some_and(|before| before == ')' || continues_word(before))
+            && next.next().is_none_or(|next| match next {
+                '.' | ',' | ')' | '&' | '|' | '⊕' | '-' => true,
+                next => !is_on_line && continues_word(next),
+            })
     }
 
     fn unknown(&self, character: char, length: usize) -> Diagnostic {

@@ -48,6 +48,8 @@ pub enum Kind {
     Greater,
     /// `=`
     Equals,
+    /// `+` right behind a word or a parenthesis, where no branch follows it
+    Plus,
     /// `+=`
     PlusEquals,
     /// `-=`

@@ -48,6 +48,8 @@ struct DeclaredNames<'s> {
     defined: HashSet<&'s str>,
     bound: HashSet<&'s str>,
     shapes: HashSet<&'s str>,
+    clients: HashSet<&'s str>,
+    servers: HashSet<&'s str>,
     /// The names of shapes that are written as payloads.
     carried: HashSet<String>,
     /// Every word of the file.
@@ -172,6 +174,17 @@ impl<'s> Parser<'s> {
         self.names().bound.contains(name)
     }
 
+    /// Whether the file declares a role of this name.
+    pub(super) fn is_role(&mut self, name: &str) -> bool {
+        let names = self.names();
+        names.clients.contains(name) || names.servers.contains(name)
+    }
+
+    /// Whether the client that the file declares has this name.
+    pub(super) fn is_client(&mut self, name: &str) -> bool {
+        self.names().clients.contains(name)
+    }
+
     /// Whether the file declares a shape of this name, by `type` or as a payload.
     pub(super) fn is_shape(&mut self, name: &str) -> bool {
         let names = self.names();
@@ -270,6 +283,11 @@ impl<'s> Parser<'s> {
                 if self.source(*first) == "type" && second.kind == Kind::Word {
                     names.shapes.insert(self.source(*second));
                 }
+                match self.source(*first) {
+                    "client" => names.clients.insert(self.source(*second)),
+                    "server" => names.servers.insert(self.source(*second)),
+                    _ => false,
+                };
                 let begins_loop = first.kind == Kind::Mu || self.source(*first) == "rec";
                 if begins_loop && second.kind == Kind::Word {
                     names.bound.insert(self.source(*second));

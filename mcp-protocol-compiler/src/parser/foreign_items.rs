@@ -21,6 +21,9 @@ impl Parser<'_> {
         if word.is_empty() || words::is_reserved(word) || next.starts_line {
             return None;
         }
+        if self.at_interaction() {
+            return Some(self.interactions());
+        }
         if TYPES.contains(&word) && next.kind == Kind::Word && self.kind_at(2) == Kind::OpenBrace {
             return Some(self.type_of_another_language());
         }
@@ -49,6 +52,48 @@ impl Parser<'_> {
             Kind::Word => matches!(self.word_at(ahead), "rec" | "dual" | "End"),
             _ => false,
         }
+    }
+
+    /// Whether `Guest -> Waiter : Tip` stands here, a step as the two roles together see it.
+    fn at_interaction(&self) -> bool {
+        let kinds = [self.kind(), self.kind_at(1), self.kind_at(2), self.kind_at(3), self.kind_at(4)];
+        self.token().starts_line
+            && kinds == [Kind::Word, Kind::Arrow, Kind::Word, Kind::Colon, Kind::Word]
+            && !self.token_at(4).starts_line
+    }
+
+    /// Lines such as `Guest -> Waiter : Tip`, as the session type of one role.
+    fn interactions(&mut self) -> Option<ItemKind> {
+        let (index, start) = (self.index(), self.span());
+        let first = shorten(self.sources.slice(start.to(self.token_at(2).span(self.file))));
+        let senders = [self.word().to_owned(), self.word_at(2).to_owned()];
+        let clients = senders.iter().find(|name| self.is_client(name.as_str()));
+        let role = clients.or(senders.first()).cloned().unwrap_or_default();
+        let mut steps = Vec::new();
+        while self.at_interaction() {
+            let sign = if self.word() == role { '!' } else { '?' };
+            steps.push(format!("{sign}{} . ", self.word_at(4)));
+            for _ in 0..5 {
+                self.bump();
+            }
+            let payload = if self.kind() == Kind::Open { self.behind_brackets() } else { None };
+            for _ in 0..payload.unwrap_or_default() {
+                self.bump();
+            }
+        }
+        let all = start.to(self.previous());
+        let finding = Diagnostic::error(EXPECTED_ITEM, start, format!("`{first}` is not an item"));
+        let finding = finding.label("a session type says what one role sends and receives");
+        let finding = match self.is_defined(&role) {
+            true => finding
+                .suggest(format!("delete it: `{}` is defined already", shorten(&role)), [Edit::delete(all)]),
+            false => {
+                let item = format!("{role} = {}End", steps.concat());
+                finding.suggest(format!("write `{}`", shorten(&item)), [Edit::replace(all, item)])
+            }
+        };
+        self.report_at(index, finding);
+        None
     }
 
     /// `let Guest = …`

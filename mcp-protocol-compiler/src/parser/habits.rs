@@ -1,9 +1,10 @@
 //! Session types as other languages would write them: each is reported once, with what is written here.
 
-use super::codes::{MALFORMED_CHOICE, MISSING_DOT, MISSING_NAME, MISSING_TYPE};
+use super::codes::{MALFORMED_CHOICE, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS};
 use super::cursor::Parser;
 use super::session::not_a_word;
-use crate::ast::{Action, Operator, Tail};
+use super::words;
+use crate::ast::{Action, Name, Operator, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::{CHOICES, CONDITIONS, Kind, LOOPS};
 use crate::source::Span;
@@ -43,36 +44,109 @@ impl Parser<'_> {
                 || next.kind == Kind::Word && self.kind_at(2) != Kind::Equals)
     }
 
-    /// Takes a sign right behind an action or a parenthesis that repeats or leaves out what stands before it elsewhere.
-    pub(super) fn sign_behind(&mut self, shown: &str, before: Span) {
-        let sign = self.token();
-        let adjacent = sign.start == before.end;
-        let is_sign = match sign.kind {
-            Kind::Question => !matches!(self.kind_at(1), Kind::Word),
-            Kind::Star => !matches!(self.kind_at(1), Kind::Word | Kind::Open),
-            _ => false,
-        };
-        if !adjacent || !is_sign {
+    /// Takes the dots behind the one before this place, of which one is meant.
+    pub(super) fn more_dots(&mut self) {
+        let dot = self.previous();
+        if self.kind() != Kind::Dot || self.span().start != dot.end {
             return;
         }
-        let span = self.span();
-        let finding = if sign.kind == Kind::Question {
-            let what = if shown.is_empty() { "a parenthesis".to_owned() } else { format!("`{shown}`") };
-            Diagnostic::error(MALFORMED_CHOICE, span, format!("`?` behind {what}"))
-                .label("a step is not left out")
-                .suggest("delete it; what may happen or not is a choice, `A ⊕ B`", [Edit::delete(span)])
-        } else if self.sources.slice(before).starts_with('(') {
-            Diagnostic::error(MALFORMED_CHOICE, span, "`*` behind a parenthesis").suggest(
-                "write it in front, `*( … )`, for any number at once",
-                [Edit::before(before, "*"), Edit::delete(span)],
-            )
+        let index = self.index();
+        while self.kind() == Kind::Dot && self.span().start == self.previous().end {
+            self.bump();
+        }
+        let all = dot.to(self.previous());
+        let message = format!("`{}` between two steps", shorten(self.sources.slice(all)));
+        let finding = Diagnostic::error(MISSING_TYPE, all, message);
+        self.report_at(index, finding.suggest("write one `.`", [Edit::replace(all, ".")]));
+    }
+
+    /// Takes what stands between `!` or `?` and the name of a message: a `*`, or parentheses around the name.
+    pub(super) fn before_message(&mut self, sign: &str) -> Option<Name> {
+        let (index, first) = (self.index(), self.span());
+        let opened = match self.kind() {
+            Kind::Star => false,
+            Kind::Open if self.kind_at(2) == Kind::Close => true,
+            _ => return None,
+        };
+        if self.kind_at(1) != Kind::Word || words::is_reserved(self.word_at(1)) {
+            return None;
+        }
+        self.bump();
+        let shown = shorten(self.word());
+        let message = self.take_word();
+        if opened {
+            let close = self.bump();
+            let finding = Diagnostic::error(MISSING_NAME, first, format!("parentheses behind `{sign}`"));
+            let edits = [Edit::delete(first), Edit::delete(close)];
+            self.report_at(index, finding.suggest(format!("write `{sign}{shown}`"), edits));
         } else {
-            Diagnostic::error(MALFORMED_CHOICE, span, format!("`*` behind `{shown}`"))
+            let finding = Diagnostic::error(MISSING_NAME, first, format!("`*` behind `{sign}`"))
                 .label("a step is taken once")
                 .suggest(
-                    "delete it; a loop is written `rec again . ( … )`, with `again` where it starts again",
-                    [Edit::delete(span)],
-                )
+                    format!("write `{sign}{shown}`, or `*( {sign}{shown} . … )` for any number at once"),
+                    [Edit::delete(first)],
+                );
+            self.report_at(index, finding);
+        }
+        Some(message)
+    }
+
+    /// Takes `Waiter` in `Waiter!Tip`, where it is a role.
+    pub(super) fn role_before_action(&mut self) {
+        let sign = self.kind_at(1);
+        let is_action = matches!(sign, Kind::Exclamation | Kind::Question) && self.kind_at(2) == Kind::Word;
+        let word = self.word();
+        if !is_action || self.token_at(1).starts_line || !self.is_role(word) {
+            return;
+        }
+        let index = self.index();
+        let role = self.bump();
+        let behind = Span { end: self.span().start, ..role };
+        let sign = if sign == Kind::Exclamation { '!' } else { '?' };
+        let written = format!("{sign}{}", shorten(self.word_at(1)));
+        let finding =
+            Diagnostic::error(MISSING_TYPE, role, format!("`{}` before `{written}`", shorten(word)))
+                .label("there are two roles, so a step does not name one")
+                .suggest(format!("write `{written}`"), [Edit::delete(behind)]);
+        self.report_at(index, finding);
+    }
+
+    /// `()` behind `End` or a name: takes it.
+    pub(super) fn call_of_tail(&mut self, before: Span) {
+        if self.kind() != Kind::Open || self.kind_at(1) != Kind::Close || self.span().start != before.end {
+            return;
+        }
+        let index = self.index();
+        let all = self.bump().to(self.bump());
+        let shown = shorten(self.sources.slice(before));
+        let finding = Diagnostic::error(NOTHING_FOLLOWS, all, format!("parentheses behind `{shown}`"));
+        self.report_at(index, finding.suggest("delete them", [Edit::delete(all)]));
+    }
+
+    /// Takes a sign right behind an action or a name, `shown`, that repeats or leaves out what stands before it elsewhere.
+    pub(super) fn sign_behind(&mut self, shown: &str, before: Span) {
+        if !self.at_sign_behind(before) {
+            return;
+        }
+        let (sign, span) = (self.found(), self.span());
+        let finding = Diagnostic::error(MALFORMED_CHOICE, span, format!("{sign} behind `{shown}`"));
+        let is_action = shown.starts_with(['!', '?']);
+        let finding = if self.kind() == Kind::Question {
+            finding
+                .label("a step is not left out")
+                .suggest("delete it; what may happen or not is a choice, `A ⊕ B`", [Edit::delete(span)])
+        } else if is_action {
+            finding.label("a step is taken once").suggest(
+                "delete it; a loop is written `rec again . ( … )`, with `again` where it starts again",
+                [Edit::delete(span)],
+            )
+        } else if shown == "End" {
+            finding.suggest("delete it", [Edit::delete(span)])
+        } else {
+            finding.suggest(
+                format!("write it in front, `*{shown}`, for any number at once"),
+                [Edit::before(before, "*"), Edit::delete(span)],
+            )
         };
         self.report(finding);
         self.bump();

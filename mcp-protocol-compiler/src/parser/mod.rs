@@ -18,6 +18,7 @@ mod item;
 mod message;
 mod modifiers;
 mod path;
+mod repeated;
 mod session;
 mod shape;
 mod tail;

@@ -8,7 +8,7 @@ use super::codes::{
 };
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{Action, Choice, Operator, Sequence, Tail};
+use crate::ast::{Action, Choice, Name, Operator, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Edit, TextChange, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -193,9 +193,21 @@ impl Parser<'_> {
                 }
                 break Tail::Missing(self.previous().after());
             }
+            self.role_before_action();
+            if matches!(self.kind(), Kind::Exclamation | Kind::Question) {
+                continue;
+            }
             let tail = self.tail();
-            if let Tail::Group(_, span) | Tail::Parallel(_, span) = &tail {
-                self.sign_behind("", *span);
+            match &tail {
+                Tail::Group(..) | Tail::Parallel(..) if self.sign_behind_group(&tail) => {
+                    break Tail::Missing(self.previous().after());
+                }
+                Tail::Name(Name { span, .. }) | Tail::End(span) => {
+                    let shown = shorten(self.sources.slice(*span));
+                    self.sign_behind(&shown, *span);
+                    self.call_of_tail(*span);
+                }
+                _ => {}
             }
             if self.kind() != Kind::Dot {
                 break tail;
@@ -225,6 +237,9 @@ impl Parser<'_> {
         let sign = if send { "!" } else { "?" };
         if self.at_method() {
             return self.method_for_name(sign, send, start);
+        }
+        if let Some(message) = self.before_message(sign) {
+            return Some(Action { send, message, levels: Vec::new(), span: start.to(self.previous()) });
         }
         let word = self.word();
         if word.is_empty() || word == "_" || self.at_item() || matches!(word, "End" | "rec" | "dual") {
@@ -285,6 +300,9 @@ impl Parser<'_> {
         let shown = format!("{}{}", if action.send { '!' } else { '?' }, shorten(&action.message.text));
         self.sign_behind(&shown, action.span);
         let dot = self.eat(Kind::Dot).is_some();
+        if dot {
+            self.more_dots();
+        }
         if dot && !self.at_end_of_term() {
             return true;
         }
@@ -412,7 +430,7 @@ impl Parser<'_> {
     }
 
     /// Collects where the branches of a choice can go on, and returns whether those are all of them but the ways back.
-    fn open_ends(&mut self, choice: &Choice, ends: &mut Vec<OpenEnd>) -> bool {
+    pub(super) fn open_ends(&mut self, choice: &Choice, ends: &mut Vec<OpenEnd>) -> bool {
         choice.branches.iter().all(|branch| match (&branch.tail, branch.actions.last()) {
             (Tail::Missing(_), Some(last)) => {
                 ends.push(OpenEnd::Behind(last.span));
@@ -506,7 +524,7 @@ impl Parser<'_> {
 }
 
 /// Where a branch ends that can go on.
-enum OpenEnd {
+pub(super) enum OpenEnd {
     /// Behind its last action.
     Behind(Span),
     /// In place of its `End`.

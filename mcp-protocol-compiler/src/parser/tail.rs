@@ -249,8 +249,10 @@ impl Parser<'_> {
     fn group(&mut self) -> Tail {
         let open = self.span();
         // How a branch goes on may stand behind all of them, where it is a mistake of its own.
-        let goes_on = match self.behind_brackets().map(|ahead| self.kind_at(ahead)) {
+        let behind = self.behind_brackets();
+        let goes_on = match behind.map(|ahead| self.kind_at(ahead)) {
             Some(Kind::Dot) => true,
+            _ if behind.is_some_and(|ahead| self.repeats_brackets(ahead)) => true,
             Some(Kind::Close | Kind::Internal | Kind::Ampersand) => self.goes_on,
             _ => false,
         };

@@ -45,6 +45,11 @@ pub(crate) const PRELUDE: [&str; 17] = [
     "Vec", "Box", "Drop", "Fn", "Default",
 ];
 
+/// The names that the code of payload shapes uses as they are: no shape has one of them. Other names of the prelude may be
+/// those of shapes.
+pub(crate) const SHAPE_ITEMS: [&str; 10] =
+    ["From", "Into", "IntoIterator", "Option", "String", "Vec", "i64", "shapes", "u64", "usize"];
+
 /// `ToolsListChanged` as `tools_list_changed`, `HTTPPing` as `http_ping`.
 pub(crate) fn snake(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);

@@ -11,7 +11,7 @@ use mcp_protocol_compiler::source::{SourceMap, Span};
 use super::snapshot::Snapshot;
 
 /// The codes of what may be deleted, which editors show faded.
-const UNUSED: [&str; 3] = ["S0111", "S0114", "S0125"];
+const UNUSED: [&str; 4] = ["S0111", "S0114", "S0125", "S0127"];
 
 /// One diagnostic. Its message has all that the compiler says of it but the labels, which are links to their places.
 pub(super) fn shown(snapshot: &Snapshot, sources: &SourceMap, found: &diagnostic::Diagnostic) -> Diagnostic {

@@ -19,6 +19,7 @@ mod payloads_in_place;
 mod positions;
 mod requiring;
 mod several_channels;
+mod shape_names;
 mod shapes;
 mod star_branch;
 mod two_replies;

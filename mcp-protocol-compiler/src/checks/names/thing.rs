@@ -31,6 +31,8 @@ pub(super) enum Thing<'a> {
     /// A method that sessions have in a state, whatever its messages are called.
     Method(&'a str),
     SubSessions(&'a str),
+    /// A payload shape.
+    Shape(&'a str),
     /// The inputs that are waited for in a state.
     Choice(&'a str),
     /// The enum of the replies to a request.
@@ -49,6 +51,7 @@ impl fmt::Display for Thing<'_> {
             Thing::Pages(name, _) => write!(formatter, "the pages of `{name}`"),
             Thing::Method(name) => write!(formatter, "the method `{name}` that sessions have here"),
             Thing::SubSessions(name) => write!(formatter, "the instances `{name}`"),
+            Thing::Shape(name) => write!(formatter, "the shape `{name}`"),
             Thing::Choice(state) => write!(formatter, "the choice in `{state}`"),
             Thing::Replies(request) => write!(formatter, "the enum of the replies to `{request}`"),
         }
@@ -62,6 +65,7 @@ impl Thing<'_> {
             Thing::ErrorType => "rename the protocol".into(),
             Thing::Role(_) => "rename the role".into(),
             Thing::State(_) => "rename the definition that names the state".into(),
+            Thing::Shape(_) => "rename the shape: its name is not sent".into(),
             Thing::Message(_) => "rename one of the messages".into(),
             Thing::Method(_) => "rename the message".into(),
             Thing::SubSessions(_) | Thing::Choice(_) => "rename the definition".into(),

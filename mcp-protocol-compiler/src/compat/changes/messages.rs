@@ -38,11 +38,10 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
             continue;
         }
         let spans = (declared(old, index), declared(new, now));
-        for MessageDifference { what, before, after: now, rules } in differences(old, before, new, after) {
+        for MessageDifference { text, rules } in differences(old, before, new, after) {
             let counts = |found: &Break| rules.contains(&found.rule);
             let about = About { spans: vec![spans.0, spans.1], counts: Some(&counts), side: None };
             let id = (Part::Message, &*after.table.name);
-            let text = format!("{what} was {before}, is {now}");
             changes.add(id, text, (Some(spans.0), Some(spans.1)), &about);
         }
     }
@@ -67,17 +66,61 @@ fn declaration(version: &Version<'_>, index: MessageIndex) -> String {
     let senders: Vec<&str> = senders.collect();
     let from = if senders.is_empty() { String::new() } else { format!(" of {}", senders.join(" and ")) };
     let gates = gates(version, message);
-    let gates = if gates == "none" { String::new() } else { format!(", requires {gates}") };
+    let gates = gates.map(|gates| format!(", requires {gates}")).unwrap_or_default();
     format!("{kind}{}{from}{gates}", words(version, index))
 }
 
 /// What has changed about a message, and which findings it causes.
 struct MessageDifference {
-    what: &'static str,
-    before: String,
-    after: String,
+    text: String,
     rules: &'static [Rule],
 }
+
+/// How a property of a message is said that it may have or not: now, before, and where it is gone.
+struct Verb {
+    has: &'static str,
+    had: &'static str,
+    lost: &'static str,
+}
+
+impl Verb {
+    /// What has become of the property; nothing if it is as before.
+    fn change(&self, before: Option<String>, after: Option<String>) -> Option<String> {
+        if before == after {
+            return None;
+        }
+        let said =
+            |verb: &str, what: &str| if what.is_empty() { verb.to_owned() } else { format!("{verb} {what}") };
+        Some(match (before, after) {
+            (Some(before), Some(after)) => {
+                format!("{}, and now {}", said(self.had, &before), said(self.has, &after))
+            }
+            (Some(before), None) => said(self.lost, &before),
+            (None, after) => format!("now {}", said(self.has, &after.unwrap_or_default())),
+        })
+    }
+}
+
+const NAME: Verb = Verb { has: "is called", had: "was called", lost: "has lost the name" };
+const PERMITTED: Verb = Verb { has: "is permitted", had: "was permitted", lost: "is no longer permitted" };
+const REQUIRES: Verb = Verb { has: "requires", had: "required", lost: "no longer requires" };
+const CANCELLABLE: Verb =
+    Verb { has: "may be cancelled", had: "could be cancelled", lost: "may no longer be cancelled" };
+const ANSWERED: Verb = Verb {
+    has: "is answered by the runtime",
+    had: "was answered by the runtime",
+    lost: "is no longer answered by the runtime",
+};
+const CANCELS: Verb = Verb { has: "cancels", had: "cancelled", lost: "no longer cancels" };
+const REPORTS: Verb = Verb { has: "reports on", had: "reported on", lost: "no longer reports on" };
+const GRANTS: Verb =
+    Verb { has: "grants capabilities", had: "granted capabilities", lost: "no longer grants capabilities" };
+const REVOKES: Verb =
+    Verb { has: "revokes capabilities", had: "revoked capabilities", lost: "no longer revokes capabilities" };
+const CORRELATED: Verb =
+    Verb { has: "is correlated by", had: "was correlated by", lost: "is no longer correlated by" };
+const PAGES: Verb = Verb { has: "comes in pages", had: "came in pages", lost: "no longer comes in pages" };
+const ROUNDS: Verb = Verb { has: "takes rounds", had: "took rounds", lost: "no longer takes rounds" };
 
 fn differences(
     old: &Version<'_>,
@@ -90,27 +133,26 @@ fn differences(
     const GATE: &[Rule] = &[Rule::Capability, Rule::Message];
     const TIE: &[Rule] = &[Rule::Tie];
     let is_reply = matches!(before.table.kind, Kind::Reply { .. });
-    let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
     let mut found = Vec::new();
-    let mut compare = |what, before: String, after: String, rules| {
-        if before != after {
-            found.push(MessageDifference { what, before, after, rules });
-        }
+    let mut add = |text: Option<String>, rules| {
+        found.extend(text.map(|text| MessageDifference { text, rules }));
     };
-    compare("its name", name(before), name(after), NONE);
+    add(NAME.change(Some(name(before)), Some(name(after))), NONE);
     let what = if is_reply { "the result" } else { "the payload" };
-    compare(what, payload(before), payload(after), PAYLOAD);
-    compare("what it requires", gates(old, before), gates(new, after), GATE);
-    compare("when it is permitted", during(before), during(after), GATE);
-    compare("whether it may be cancelled", cancellable(before), cancellable(after), TIE);
-    compare("whether the runtime answers it", yes(before.table.answered), yes(after.table.answered), NONE);
-    compare("what it cancels", cancels(before), cancels(after), TIE);
-    compare("what it reports on", reports(before), reports(after), TIE);
-    compare("where it grants", at(before.table.grants.as_deref()), at(after.table.grants.as_deref()), TIE);
-    compare("where it revokes", at(before.table.revokes.as_deref()), at(after.table.revokes.as_deref()), TIE);
-    compare("what correlates it", keys(before), keys(after), TIE);
-    compare("how it comes in pages", pages(before), pages(after), NONE);
-    compare("how it takes rounds", rounds(before), rounds(after), TIE);
+    let (was, is) = (payload(before), payload(after));
+    add((was != is).then(|| format!("{what} was {was}, is {is}")), PAYLOAD);
+    add(REQUIRES.change(gates(old, before), gates(new, after)), GATE);
+    add(PERMITTED.change(Some(during(before)), Some(during(after))), GATE);
+    add(CANCELLABLE.change(cancellable(before), cancellable(after)), TIE);
+    let answered = |message: &Message| message.table.answered.then(String::new);
+    add(ANSWERED.change(answered(before), answered(after)), NONE);
+    add(CANCELS.change(cancels(before), cancels(after)), TIE);
+    add(REPORTS.change(reports(before), reports(after)), TIE);
+    add(GRANTS.change(at(before.table.grants.as_deref()), at(after.table.grants.as_deref())), TIE);
+    add(REVOKES.change(at(before.table.revokes.as_deref()), at(after.table.revokes.as_deref())), TIE);
+    add(CORRELATED.change(keys(before), keys(after)), TIE);
+    add(PAGES.change(pages(before), pages(after)), NONE);
+    add(ROUNDS.change(rounds(before), rounds(after)), TIE);
     found
 }
 
@@ -131,7 +173,7 @@ fn payload(message: &Message) -> String {
 }
 
 /// The capabilities that a message needs.
-fn gates(version: &Version<'_>, message: &Message) -> String {
+fn gates(version: &Version<'_>, message: &Message) -> Option<String> {
     let one = |requirement: &mcp_protocol_machine::protocol::Requirement| {
         let holder = match requirement.holder {
             Holder::Side(Side::Client) => "client",
@@ -149,41 +191,35 @@ fn during(message: &Message) -> String {
     let one = |during: &crate::declarations::During| {
         let names: Vec<String> = during.names.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
         let when = during.table.condition.as_ref().map(|when| format!(" {when}")).unwrap_or_default();
-        format!("during {}{when}", names.join(" or "))
+        format!("only during {}{when}", names.join(" or "))
     };
-    match message.during.is_empty() {
-        true => "at any time".to_owned(),
-        false => list(message.during.iter().map(one).collect(), " and "),
-    }
+    list(message.during.iter().map(one).collect(), " and ").unwrap_or_else(|| "at any time".to_owned())
 }
 
-fn cancellable(message: &Message) -> String {
-    match (message.table.cancellable, message.table.until_reply) {
-        (false, _) => "no".to_owned(),
-        (true, false) => "yes".to_owned(),
-        (true, true) => "until its reply".to_owned(),
-    }
+fn cancellable(message: &Message) -> Option<String> {
+    let until = if message.table.until_reply { "until its reply" } else { "" };
+    message.table.cancellable.then(|| until.to_owned())
 }
 
-fn cancels(message: &Message) -> String {
-    message.table.cancels.as_ref().map_or("nothing".to_owned(), |cancels| {
+fn cancels(message: &Message) -> Option<String> {
+    message.table.cancels.as_ref().map(|cancels| {
         let reply = cancels.reply_error.map(|code| format!(" with reply error {code}")).unwrap_or_default();
         format!("the request at `{}`{reply}", dotted(&cancels.id))
     })
 }
 
-fn reports(message: &Message) -> String {
-    message.table.reports.as_ref().map_or("nothing".to_owned(), |reports| {
+fn reports(message: &Message) -> Option<String> {
+    message.table.reports.as_ref().map(|reports| {
         let of: Vec<String> = reports.of.iter().map(|path| format!("`{}`", dotted(path))).collect();
         format!("the token at `{}` of {}", dotted(&reports.token), of.join(" or "))
     })
 }
 
-fn at(path: Option<&[mcp_protocol_machine::protocol::Text]>) -> String {
-    path.map_or("nowhere".to_owned(), |path| format!("at `{}`", dotted(path)))
+fn at(path: Option<&[mcp_protocol_machine::protocol::Text]>) -> Option<String> {
+    path.map(|path| format!("at `{}`", dotted(path)))
 }
 
-fn keys(message: &Message) -> String {
+fn keys(message: &Message) -> Option<String> {
     let one = |key: &mcp_protocol_machine::protocol::MessageKey| match &key.place {
         KeyPlace::Path(path) => format!("`{}`", dotted(path)),
         KeyPlace::Id => "its id".to_owned(),
@@ -191,22 +227,23 @@ fn keys(message: &Message) -> String {
     list(message.table.keys.iter().map(one).collect(), " and ")
 }
 
-fn pages(message: &Message) -> String {
-    message.pages.as_ref().map_or("not at all".to_owned(), |pages| {
-        format!("`{}` from `{}`", dotted(&pages.cursor), dotted(&pages.next))
-    })
+fn pages(message: &Message) -> Option<String> {
+    message
+        .pages
+        .as_ref()
+        .map(|pages| format!("with `{}` from `{}`", dotted(&pages.cursor), dotted(&pages.next)))
 }
 
-fn rounds(message: &Message) -> String {
-    message.table.rounds.as_ref().map_or("not at all".to_owned(), |rounds| {
+fn rounds(message: &Message) -> Option<String> {
+    message.table.rounds.as_ref().map(|rounds| {
         let (state, given) = (dotted(&rounds.state), dotted(&rounds.given));
         let (answers, questions) = (dotted(&rounds.answers), dotted(&rounds.questions));
-        format!("`{state}` from `{given}`, `{answers}` of `{questions}`")
+        format!("with `{state}` from `{given}`, `{answers}` of `{questions}`")
     })
 }
 
-fn list(mut parts: Vec<String>, between: &str) -> String {
+fn list(mut parts: Vec<String>, between: &str) -> Option<String> {
     // The order in which they are written says nothing.
     parts.sort();
-    if parts.is_empty() { "none".to_owned() } else { parts.join(between) }
+    (!parts.is_empty()).then(|| parts.join(between))
 }

@@ -57,9 +57,17 @@ fn compare_shape(
         return;
     };
     for (field, now) in both(one, other) {
-        let (was, is) = (sort(of_old, field), sort(of_new, now));
-        let same = field.optional == now.optional && whole(of_old, &field.form) == whole(of_new, &now.form);
-        if !same {
+        let is_same_form = whole(of_old, &field.form) == whole(of_new, &now.form);
+        if field.optional != now.optional || !is_same_form {
+            let (form, form_now) = (text(of_old, &field.form), text(of_new, &now.form));
+            let (presence, presence_now) = (presence(field), presence(now));
+            let (was, is) = if is_same_form {
+                (presence.to_owned(), presence_now.to_owned())
+            } else if field.optional == now.optional {
+                (format!("`{form}`"), format!("`{form_now}`"))
+            } else {
+                (format!("{presence}, `{form}`"), format!("{presence_now}, `{form_now}`"))
+            };
             let text = format!("the field `{}` was {was}, is {is}", field.name.text);
             // The alternatives of the field are what a finding points at.
             let parts = parts(&field.form).into_iter().chain(parts(&now.form)).collect();
@@ -67,11 +75,11 @@ fn compare_shape(
         }
     }
     for field in without(one, other) {
-        let text = format!("the field `{}` removed: {}", field.name.text, sort(of_old, field));
+        let text = format!("removed: {}", described(of_old, field));
         add(text, (Some(field.name.span), None), Vec::new());
     }
     for field in without(other, one) {
-        let text = format!("the field `{}` added: {}", field.name.text, sort(of_new, field));
+        let text = format!("added: {}", described(of_new, field));
         add(text, (None, Some(field.name.span)), Vec::new());
     }
     if one.rest != other.rest {
@@ -92,10 +100,13 @@ fn without<'a>(one: &'a Record, other: &Record) -> Vec<&'a Field> {
     one.fields.iter().filter(|field| other.field(&field.name.text).is_none()).collect()
 }
 
-/// A field in words: ``required, `string` ``.
-fn sort(shapes: &[DeclaredShape], field: &Field) -> String {
-    let presence = if field.optional { "optional" } else { "required" };
-    format!("{presence}, `{}`", text(shapes, &field.form))
+fn presence(field: &Field) -> &'static str {
+    if field.optional { "optional" } else { "required" }
+}
+
+/// A field in words: ``the optional field `note`, `string` ``.
+fn described(shapes: &[DeclaredShape], field: &Field) -> String {
+    format!("the {} field `{}`, `{}`", presence(field), field.name.text, text(shapes, &field.form))
 }
 
 /// Where the alternatives of a form are written.

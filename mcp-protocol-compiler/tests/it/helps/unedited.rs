@@ -14,6 +14,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("start a name with a letter", "which letter is the author's choice"),
     ("write at most 255 characters", "what is left out is the author's choice"),
     ("a file of this language is not JSON", "what is to stand there is not known"),
+    ("a loop is written `rec again", "where the loop starts again is not known"),
+    ("rename the shape", "which name is the author's choice"),
     ("an item is a definition", "what stands there is not known"),
     ("a definition is written", "whether the word begins a definition is not known"),
     ("write `request ", "the names of the message and of its method are missing"),
