@@ -20,14 +20,11 @@ pub(super) fn has_form(response: &Response, expected: &str) -> bool {
     in_this_word || form(response).eq_ignore_ascii_case(expected)
 }
 
-/// Refuses an answer that is compressed, which no request asks for.
-pub(super) fn readable(response: &Response) -> Result<(), HttpError> {
-    let Some(encoding) = response.headers().get(CONTENT_ENCODING) else { return Ok(()) };
-    let encoding = String::from_utf8_lossy(encoding.as_bytes());
-    if encoding.trim().is_empty() || encoding.trim().eq_ignore_ascii_case("identity") {
-        return Ok(());
-    }
-    Err(HttpError::Encoding(encoding.into_owned()))
+/// Why an answer cannot be read that is compressed, which no request asks for.
+pub(super) fn compressed(response: &Response) -> Option<HttpError> {
+    let encoding = String::from_utf8_lossy(response.headers().get(CONTENT_ENCODING)?.as_bytes());
+    let is_plain = encoding.trim().is_empty() || encoding.trim().eq_ignore_ascii_case("identity");
+    (!is_plain).then(|| HttpError::Encoding(encoding.into_owned()))
 }
 
 /// Reads an answer to its end.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method, RequestBuilder, StatusCode};
 
-use super::answer::{first_bytes, form, has_form, readable, whole};
+use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
 use super::delivery::RunningPost;
 use super::error::{Failure, HttpError, SAID, may_pass, not_delivered};
@@ -181,7 +181,7 @@ async fn answered(
         Box::pin(refused(conversation, message, identity, response)).await?;
     } else if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
         return Err(not_delivered(HttpError::NoReply));
-    } else if let Err(error) = readable(response) {
+    } else if let Some(error) = compressed(response) {
         return Err(not_delivered(error));
     } else if has_form(response, JSON) {
         let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;

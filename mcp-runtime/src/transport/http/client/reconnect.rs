@@ -7,7 +7,7 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{HeaderValue, RETRY_AFTER};
 
-use super::answer::{first_bytes, form, has_form, readable, whole};
+use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
 use super::error::{Failure, HttpError, may_pass, not_delivered};
 use super::events::EventReader;
@@ -177,7 +177,9 @@ async fn reply(
     response: &mut Response,
 ) -> Result<Bytes, HttpError> {
     let most = conversation.options.max_message_bytes;
-    readable(response)?;
+    if let Some(error) = compressed(response) {
+        return Err(error);
+    }
     if has_form(response, JSON) {
         return whole(response, most).await;
     }
