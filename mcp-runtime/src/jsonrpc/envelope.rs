@@ -15,9 +15,6 @@ use super::raw::JsonValue;
 use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
 
-/// What may stand before a message, and says nothing.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// One message.
 #[derive(Debug)]
 pub(crate) enum Envelope<'a, P = &'a str> {
@@ -119,8 +116,6 @@ impl Malformed {
 
 /// Reads one line that is not blank.
 pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Envelope<'_>, Malformed> {
-    // Some programs begin what they write with a byte order mark, which RFC 8259 permits to ignore.
-    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     let text = utf8(line)?;
     if let Some(parts) = members(text, deepest) {
         return parts.classify(dialect);

@@ -44,16 +44,6 @@ fn every_malformed_line_gets_its_error_and_its_id() {
 }
 
 #[test]
-fn one_byte_order_mark_may_stand_before_a_message() {
-    let server = End::server();
-    let answers = server.ask("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
-    assert_eq!(answers, [json!({ "jsonrpc": "2.0", "id": 1, "result": {} })]);
-    assert!(server.reports().is_empty());
-    let [refused] = server.ask("\u{feff}\u{feff}{\"id\":2}\n").try_into().unwrap();
-    assert_eq!(code(&refused), -32700);
-}
-
-#[test]
 fn blank_lines_and_replies_to_nothing_get_no_answer() {
     let server = End::server();
     assert!(server.ask("\n  \r\n").is_empty());
