@@ -70,10 +70,25 @@ fn ordered(tables: &Tables, shape: &mut Written, joins: &mut Joins) {
             if all.iter().any(takes_null) {
                 all.retain(|part| *part != Written::Null);
             }
-            *shape = Written::union(all);
+            *shape = Written::union(chosen(tables, all));
         }
         _ => {}
     }
+}
+
+/// Those of these alternatives that can be chosen: not one whose values are all taken by those before it together, as
+/// `bool` behind `true | false` is.
+fn chosen(tables: &Tables, parts: Vec<Written>) -> Vec<Written> {
+    let mut kept: Vec<Written> = Vec::new();
+    for part in parts {
+        let is_several = matches!(part, Written::Bool | Written::Named(_) | Written::Union(_));
+        let before = || kept.iter().map(|one| tables.shape(one, 0)).collect::<Vec<_>>();
+        if is_several && hides(&tables.protocol, &Shape::Union(before().into()), &tables.shape(&part, 0)) {
+            continue;
+        }
+        kept.push(part);
+    }
+    kept
 }
 
 /// These alternatives, of which a named union is replaced by its own where one of them is a list or an object that nothing

@@ -289,6 +289,8 @@ impl Model {
     ) -> Outcome {
         let place = match self.running(direction, id) {
             Some(place) if !self.running[place].answered => place,
+            // What it has opened goes on.
+            Some(place) if !self.message(self.running[place].message).cancellable => place,
             _ if self.used.contains(&(direction, id.clone())) => return Ok(StepKind::Swallowed),
             _ => {
                 let theirs =
