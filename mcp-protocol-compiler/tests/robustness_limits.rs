@@ -147,6 +147,18 @@ fn many_habits_of_other_languages() {
         "[ ",
         "!A || ",
         "(!A)* . ",
+        "(!A)+ . ",
+        "(!A)? . ",
+        "(!A)* (",
+        "((!A)+ . ",
+        "!A+ . ",
+        "A+ . ",
+        "!*A . ",
+        "!(A) . ",
+        "!A() . ",
+        "End() . ",
+        "!A .. ",
+        "C!A . ",
         "(!A) . ",
         "~A . ",
         "!A -> ",
@@ -173,6 +185,8 @@ fn many_habits_of_other_languages() {
         "/// x\n",
         "types = a::b\n",
         "let A = !B\n",
+        "A -> B : C\n",
+        "A -> B : C(",
     ] {
         of(habit.repeat(100_000 / SMALLER));
     }
