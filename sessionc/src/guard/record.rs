@@ -24,7 +24,7 @@ const BEGINNING: &str = "{\"t\": ";
 pub(crate) struct Recorder {
     path: PathBuf,
     started: Instant,
-    /// The file has recordings of others: by this name their sessions are told from those of this one.
+    /// The file has recordings of others: this name distinguishes its sessions from theirs.
     run: Option<String>,
     /// Nothing after it could not be written.
     file: Mutex<Option<File>>,

@@ -8,7 +8,8 @@ use crate::probe::campaign::{Listed, Results};
 use crate::probe::reaction::Reaction;
 use crate::probe::trial::Outcome;
 
-/// A line for each trial, for each message that the server sent by itself, for each state that was not reached, and one at the end for all of them.
+/// A line for each trial, for each message that the server sent by itself, for each state that was not reached, and one at
+/// the end for all of them.
 pub(crate) fn lines(results: &Results) -> String {
     let trials = results.trials.iter().map(|trial| {
         let mut line = json!({
