@@ -283,11 +283,13 @@ impl<'s> Parser<'s> {
                 if self.source(*first) == "type" && second.kind == Kind::Word {
                     names.shapes.insert(self.source(*second));
                 }
-                match self.source(*first) {
-                    "client" => names.clients.insert(self.source(*second)),
-                    "server" => names.servers.insert(self.source(*second)),
-                    _ => false,
-                };
+                if first.starts_line && second.kind == Kind::Word {
+                    match self.source(*first) {
+                        "client" => names.clients.insert(self.source(*second)),
+                        "server" => names.servers.insert(self.source(*second)),
+                        _ => false,
+                    };
+                }
                 let begins_loop = first.kind == Kind::Mu || self.source(*first) == "rec";
                 if begins_loop && second.kind == Kind::Word {
                     names.bound.insert(self.source(*second));

@@ -96,7 +96,7 @@ impl Parser<'_> {
         let sign = self.kind_at(1);
         let is_action = matches!(sign, Kind::Exclamation | Kind::Question) && self.kind_at(2) == Kind::Word;
         let word = self.word();
-        if !is_action || self.token_at(1).starts_line || !self.is_role(word) {
+        if self.kind() != Kind::Word || !is_action || self.token_at(1).starts_line || !self.is_role(word) {
             return;
         }
         let index = self.index();
