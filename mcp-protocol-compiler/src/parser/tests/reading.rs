@@ -236,3 +236,8 @@ fn what_follows_the_name_of_a_protocol() {
         assert_eq!(not_whole(&format!("protocol P {number}")), 1, "{number}");
     }
 }
+
+#[test]
+fn a_condition_may_be_called_as_what_declares_roles() {
+    correct("A = rec A . ( ?A . End )\n\nnotification A \"\" if client\n");
+}
