@@ -28,13 +28,18 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/peers").canonicalize().unwrap()
 }
 
+/// What a guard says where it was started before with the same record.
+const FOLLOWS: &str = "has earlier recordings, and this one follows them";
+
 /// Runs a program of `tests/peers` to its end, and returns what it printed.
 fn run(words: &[&str]) -> String {
     let mut command = Command::new(words[0]);
     let output = command.args(&words[1..]).current_dir(folder()).stdin(Stdio::null()).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{words:?}: {errors}");
-    assert!(!errors.contains("guard: "), "nothing is wrong: {errors}");
+    // A client that finds out what its server speaks may start it twice.
+    let is_complaint = |line: &&str| line.contains("guard: ") && !line.ends_with(FOLLOWS);
+    assert_eq!(errors.lines().find(is_complaint), None, "nothing is wrong: {errors}");
     String::from_utf8(output.stdout).unwrap()
 }
 
