@@ -31,7 +31,7 @@ use crate::tree::Files;
 /// What is found in how a text is written: a definition that nothing uses any more, messages that only such a
 /// definition has, and parentheses that a reader may miss.
 const OF_WRITING: &[Code] =
-    &[declarations::UNUSED_DEFINITION, unused::UNUSED_MESSAGE, recursion::BRANCH_OF_LOOP];
+    &[declarations::UNUSED_DEFINITION, unused::UNUSED_MESSAGE, unused::UNUSED_KEY, recursion::BRANCH_OF_LOOP];
 
 /// Says only that there are more findings than are shown.
 const MORE_FINDINGS: &str = "S0003";
