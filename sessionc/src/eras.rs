@@ -1,7 +1,7 @@
 //! Which revision the messages of one connection belong to: one with a handshake, or one whose requests stand for themselves.
 
 use mcp_protocol_machine::StepKind;
-use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Unanswered};
+use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Owed, Unanswered};
 use mcp_runtime::protocol::{RequestId, Side};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -67,6 +67,11 @@ impl Eras {
     /// All observers that there are.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Observer> {
         std::iter::once(&mut self.handshake).chain(&mut self.stateless)
+    }
+
+    /// The step that the session with a handshake waits for.
+    pub(crate) fn owed(&self) -> Option<Owed> {
+        self.handshake.owes().into_iter().next()
     }
 
     /// Whether the session with a handshake has left its first state, or begins elsewhere.
@@ -166,7 +171,6 @@ impl Eras {
             }
             _ => self.handshake.observe_into(sender, message, observed),
         }
-        let advances = |one: &Observed| matches!(one.step, Some(StepKind::Linear { from, to }) if from != to);
         self.has_begun |= observed.iter().any(advances);
     }
 }
@@ -201,6 +205,11 @@ impl Eras {
 /// Whether a request of the other side waits for a reply with this id.
 pub(crate) fn awaits(observer: &Observer, replier: Side, id: &RequestId) -> bool {
     observer.unanswered().iter().any(|request| request.sender == replier.other() && request.id == *id)
+}
+
+/// Whether a message has moved the session to another state.
+pub(crate) fn advances(one: &Observed) -> bool {
+    matches!(one.step, Some(StepKind::Linear { from, to }) if from != to)
 }
 
 #[cfg(test)]

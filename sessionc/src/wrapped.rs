@@ -4,8 +4,6 @@
 const NARROWEST: usize = 24;
 /// How far the rest of a sentence stands to the right of its beginning, where nothing else says it.
 const INDENT: usize = 4;
-/// What stands before the sentences of a finding, after spaces.
-const MARKS: [&str; 2] = ["= note: ", "= help: "];
 
 /// A report whose sentences are broken into lines of this width. A sentence is a line that begins at the margin or, after
 /// spaces, with a letter or with `= NAME: `. The lines of a source file have their number or a `|` before them.
@@ -29,9 +27,8 @@ fn hanging(line: &str) -> Option<usize> {
     let inside = plain.trim_start_matches(' ');
     let before = plain.len().saturating_sub(inside.len());
     if let Some(rest) = inside.strip_prefix("= ") {
-        let mark = MARKS.iter().find(|mark| inside.starts_with(**mark)).map(|mark| mark.len());
-        let named = rest.split_once(": ").map(|(name, _)| name.len().saturating_add(4));
-        return Some(before.saturating_add(mark.or(named)?));
+        let (name, _) = rest.split_once(": ")?;
+        return Some(before.saturating_add("= : ".len()).saturating_add(name.len()));
     }
     let is_sentence = inside.starts_with(|first: char| first.is_alphabetic() || first == '`');
     is_sentence.then(|| before.saturating_add(INDENT))

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use super::ERAS;
+
 /// Greets the one who is asked for the name
 #[derive(Deserialize, JsonSchema)]
 struct Greet {}
@@ -137,13 +139,6 @@ async fn gateway(before: Era, behind_it: Era, events: &Events) -> (Changes, Conn
     tokio::spawn(gateway.tools::<Behind>().serve(far));
     (changes, asks("Ada", before).connect(near).await.unwrap())
 }
-
-const ERAS: [(Era, Era); 4] = [
-    (Era::Handshake, Era::Handshake),
-    (Era::Handshake, Era::Requests),
-    (Era::Requests, Era::Handshake),
-    (Era::Requests, Era::Requests),
-];
 
 #[tokio::test]
 async fn the_tools_of_both_are_listed_and_called_and_its_client_answers() {

@@ -13,3 +13,13 @@ mod passed_on_changes;
 mod prelude;
 mod revisions;
 mod server;
+
+use mcp_kit::Era;
+
+/// The eras before and behind a gateway.
+const ERAS: [(Era, Era); 4] = [
+    (Era::Handshake, Era::Handshake),
+    (Era::Handshake, Era::Requests),
+    (Era::Requests, Era::Handshake),
+    (Era::Requests, Era::Requests),
+];

@@ -8,6 +8,8 @@ use mcp_kit::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ERAS;
+
 const NOTE: &str = "notes://1";
 
 /// A note
@@ -94,13 +96,6 @@ async fn gateway(before: Era, behind_it: Era) -> (Changes, [Connection; 2]) {
     }
     (changed, clients.try_into().unwrap())
 }
-
-const ERAS: [(Era, Era); 4] = [
-    (Era::Handshake, Era::Handshake),
-    (Era::Handshake, Era::Requests),
-    (Era::Requests, Era::Handshake),
-    (Era::Requests, Era::Requests),
-];
 
 #[tokio::test]
 async fn clients_hear_once_of_each_change_of_a_resource_behind_as_long_as_they_are_subscribed() {

@@ -1,6 +1,5 @@
 //! Judges the messages of one session, and decides which of them are passed on.
 
-use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
 use mcp_runtime::{Options, Report, RequestId, RpcError, Violation};
@@ -8,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::head::{EnvelopeHead, id_in};
-use crate::eras::{Era, Eras, awaits};
+use crate::eras::{Era, Eras, advances, awaits};
 use crate::files::Failure;
 use crate::not_received::NotReceived;
 use crate::protocol::Chosen;
@@ -133,7 +132,7 @@ impl Judge {
         });
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
-        causes.wait(eras.handshake().owes().into_iter().next());
+        causes.wait(eras.owed());
         Ok(Judge { policy, eras, causes })
     }
 
@@ -174,17 +173,11 @@ impl Judge {
         if era == Era::Stateless {
             return;
         }
-        if let Some(StepKind::Linear { from, to }) = one.step
-            && from != to
-        {
-            self.causes.wait(self.eras.handshake().owes().into_iter().next());
-            return;
+        if advances(one) {
+            self.causes.wait(self.eras.owed());
+        } else {
+            self.causes.note_instead(Place::default(), one, &self.eras);
         }
-        let opens = matches!(one.kind, ObservedKind::Request | ObservedKind::Notification);
-        let is_taken = opens && one.step.is_some() && self.eras.has_begun();
-        let Some(message) = one.message.filter(|_| is_taken) else { return };
-        let handshake = self.eras.handshake();
-        self.causes.note_instead(one.sender, message, Place::default(), |owed| handshake.needing(owed));
     }
 
     /// The session is over: what is said of a step that never came.
@@ -211,9 +204,8 @@ impl Judge {
             }
         });
         let withdrawn: Vec<NotReceived> = withdrawn.collect();
-        let steps = |one: &Observed| matches!(one.step, Some(StepKind::Linear { from, to }) if from != to);
-        if passed.era == Era::Handshake && passed.observed.iter().any(steps) {
-            self.causes.wait(self.eras.handshake().owes().into_iter().next());
+        if passed.era == Era::Handshake && passed.observed.iter().any(advances) {
+            self.causes.wait(self.eras.owed());
         }
         withdrawn
     }

@@ -16,7 +16,7 @@ use super::connection::Connection;
 use super::connection::arrival::{Arrival, Ending, Rejection};
 use super::head::Head;
 use super::payload::{Keys, Payloads};
-use super::unprompted::Stray;
+use super::unprompted::{Stray, note};
 
 /// How many texts may come that are not messages. A server that prints without end would be listened to without end.
 const MOST_UNREADABLE: usize = 1_000;
@@ -299,7 +299,9 @@ impl Session {
         };
         let is_after = self.may_follow_from_offence(number);
         let heard = values.into_iter().zip(observed).map(|(value, observed)| {
-            self.strays.extend(Stray::of(&value, &observed, is_after));
+            if let Some(stray) = Stray::of(&value, &observed, is_after) {
+                note(&mut self.strays, stray);
+            }
             match observed.kind {
                 ObservedKind::Request => self.answer(&value, &observed),
                 // The answer to a request is the last message of its stream.

@@ -1,11 +1,15 @@
 //! What a server sent although the protocol does not permit it. It is not the answer to an offence.
 
+use mcp_protocol_machine::Excerpt;
 use mcp_protocol_machine::protocol::Strictness;
 use mcp_runtime::Report;
 use mcp_runtime::observer::{Observed, ObservedKind};
 use serde_json::Value;
 
 use super::verdict::worst;
+
+/// How many different messages of a session are kept.
+const MOST_OF_SESSION: usize = 100;
 
 /// A message of the server that the protocol does not permit, in one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +44,9 @@ impl Stray {
     /// probe has sent, and so may be a text that is not a message, after an offence.
     pub(super) fn of(message: &Value, observed: &Observed, is_after_offence: bool) -> Option<Stray> {
         let name = match observed.kind {
-            ObservedKind::Request | ObservedKind::Notification => message.get("method")?.as_str()?.to_owned(),
+            ObservedKind::Request | ObservedKind::Notification => {
+                Excerpt(message.get("method")?.as_str()?).to_string()
+            }
             ObservedKind::Malformed if !is_after_offence => "a text that is not a message".to_owned(),
             _ => return None,
         };
@@ -50,6 +56,20 @@ impl Stray {
             _ => None,
         };
         Some(Stray { name, state, level, rule: report.to_string(), is_after_offence })
+    }
+
+    /// Whether another one says nothing more: it is the same message in the same state, on the same side of the offence.
+    fn covers(&self, other: &Stray) -> bool {
+        let what = |one: &Stray| (one.level, one.is_after_offence);
+        what(self) == what(other) && self.name == other.name && self.state == other.state
+    }
+}
+
+/// Adds what came in a session, if it says more than what came before. A server that sends without end does not make it
+/// grow without end.
+pub(super) fn note(strays: &mut Vec<Stray>, stray: Stray) {
+    if strays.len() < MOST_OF_SESSION && !strays.iter().any(|known| known.covers(&stray)) {
+        strays.push(stray);
     }
 }
 
@@ -97,6 +117,19 @@ mod tests {
         let (name, state) = (name.to_owned(), Some(state.to_owned()));
         let rule = format!("not in {state:?}");
         Stray { name, state, level, rule, is_after_offence }
+    }
+
+    #[test]
+    fn a_session_keeps_each_message_once_and_not_more_than_some() {
+        let mut kept = Vec::new();
+        for number in 0..10 * MOST_OF_SESSION {
+            for level in [Strictness::Must, Strictness::Should, Strictness::Must] {
+                note(&mut kept, stray("tick", "A", level, false));
+            }
+            note(&mut kept, stray(&number.to_string(), "A", Strictness::Must, false));
+        }
+        assert_eq!(kept.len(), MOST_OF_SESSION);
+        assert_eq!(kept.iter().filter(|one| one.name == "tick").count(), 2, "one of each level");
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use mcp_protocol_machine::{Violation, ViolationKind};
-use mcp_runtime::observer::Owed;
+use mcp_runtime::observer::{Observed, ObservedKind, Owed};
 use mcp_runtime::protocol::{MessageIndex, Side};
 
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
+use crate::eras::Eras;
 
 /// How many steps are remembered that were assumed and have not come.
 const ASSUMED: usize = 64;
@@ -202,21 +203,19 @@ impl Causes {
         self.waiting.as_ref().filter(|waiting| !waiting.is_assumed).map(|waiting| &waiting.owed)
     }
 
-    /// A side has sent something that is not the step that it has to take. What it may send without the step does not show
-    /// that the step is missing.
-    pub(crate) fn note_instead(
-        &mut self,
-        sender: Side,
-        message: MessageIndex,
-        place: Place,
-        needing: impl FnOnce(&Owed) -> Vec<MessageIndex>,
-    ) {
-        let Some(waiting) = self.waiting.as_mut().filter(|waiting| waiting.owed.side == sender) else {
+    /// A message has not moved the session. If its side has to take a step, it has sent something else. What it may send
+    /// without the step does not show that the step is missing.
+    pub(crate) fn note_instead(&mut self, place: Place, observed: &Observed, eras: &Eras) {
+        let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
+        // One that is not accepted has a finding of its own.
+        let is_taken = opens && observed.step.is_some() && eras.has_begun();
+        let Some(message) = observed.message.filter(|_| is_taken) else { return };
+        let Some(waiting) = self.waiting.as_mut().filter(|waiting| waiting.owed.side == observed.sender)
+        else {
             return;
         };
-        if waiting.instead.is_none()
-            && waiting.needing.get_or_insert_with(|| needing(&waiting.owed)).contains(&message)
-        {
+        let needing = || eras.handshake().needing(&waiting.owed);
+        if waiting.instead.is_none() && waiting.needing.get_or_insert_with(needing).contains(&message) {
             waiting.instead = Some(place);
         }
     }

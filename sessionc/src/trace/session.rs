@@ -18,7 +18,7 @@ use super::requests::Requests;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
 use super::wording;
-use crate::eras::{Era, Eras};
+use crate::eras::{Era, Eras, advances};
 use crate::not_received::NotReceived;
 use crate::unknown_revision;
 
@@ -100,7 +100,7 @@ impl JudgedSession {
     /// A session that is followed by these observers, whose sides may agree on one of these revisions.
     pub(crate) fn new(eras: Eras, revisions: Arc<[ProtocolRef]>) -> JudgedSession {
         let mut causes = Causes::default();
-        causes.wait(eras.handshake().owes().into_iter().next());
+        causes.wait(eras.owed());
         JudgedSession {
             eras,
             revisions,
@@ -225,8 +225,8 @@ impl JudgedSession {
                 _ => &None,
             };
             request.iter().for_each(|id| self.requests.withdraw(Side::Client, id));
-            if matches!(one.step, Some(StepKind::Linear { from, to }) if from != to) {
-                let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
+            if advances(&one) {
+                let early = self.causes.wait(self.eras.owed());
                 self.emit(early, found);
             }
         }
@@ -552,21 +552,14 @@ impl JudgedSession {
         if era == Era::Stateless {
             return;
         }
-        if let Some(StepKind::Linear { from, to }) = observed.step
-            && from != to
-        {
+        if advances(observed) {
             self.emit_before_opening(found);
-            let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
+            let early = self.causes.wait(self.eras.owed());
             self.emit(early, found);
             self.take_early_step();
             return;
         }
-        let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
-        // One that is not accepted has a finding of its own.
-        let is_taken = opens && observed.step.is_some() && self.eras.has_begun();
-        let Some(message) = observed.message.filter(|_| is_taken) else { return };
-        let handshake = self.eras.handshake();
-        self.causes.note_instead(observed.sender, message, place, |owed| handshake.needing(owed));
+        self.causes.note_instead(place, observed, &self.eras);
     }
 
     /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been
@@ -575,7 +568,7 @@ impl JudgedSession {
         let Some(early) = self.came_early.take() else { return };
         let Some((side, step)) = self.causes.awaited().map(|owed| (owed.side, owed.message)) else { return };
         if (side, step) == early && self.take_step(side, step) {
-            self.causes.wait(self.eras.handshake().owes().into_iter().next());
+            self.causes.wait(self.eras.owed());
         }
     }
 
