@@ -23,6 +23,8 @@ pub(crate) struct Causes {
     /// Steps that were assumed when a message had to wait for them, and after which the session has moved on. A step
     /// that comes yet is late, and the message was early; one that never comes is missing.
     assumed: VecDeque<(Owed, Finding)>,
+    /// A message that the state did not permit, until the session has moved.
+    came_early: Option<(Side, MessageIndex)>,
 }
 
 /// What findings have in common that say the same.
@@ -186,6 +188,17 @@ impl Causes {
     pub(crate) fn missed(&mut self) {
         self.assumed.clear();
         self.wait(None);
+    }
+
+    /// A message came before its state. If it is what the session waits for next, it is not missing then.
+    pub(crate) fn note_early(&mut self, observed: &Observed) {
+        self.came_early = observed.message.map(|message| (observed.sender, message));
+    }
+
+    /// The step that the session waits for, if it came before its state. The session has moved: what came before is over.
+    pub(crate) fn take_early(&mut self) -> Option<(Side, MessageIndex)> {
+        let early = self.came_early.take()?;
+        self.awaited().is_some_and(|owed| (owed.side, owed.message) == early).then_some(early)
     }
 
     /// The session waits for nothing. Returns what was early, now that the step has come.

@@ -108,6 +108,22 @@ pub(crate) fn side(side: Side) -> &'static str {
 }
 
 impl Finding {
+    #[cfg(test)]
+    pub(crate) fn example(message: &str) -> Finding {
+        Finding {
+            place: Place { line: 1, entry: None },
+            code: Code::Order,
+            level: Strictness::Must,
+            blame: None,
+            rule: None,
+            state: String::new(),
+            expected: Vec::new(),
+            got: String::new(),
+            message: message.to_owned(),
+            hint: String::new(),
+        }
+    }
+
     /// What the checker says of a message, where the sides may agree on one of these revisions.
     pub(crate) fn of_violation(
         place: Place,

@@ -7,8 +7,9 @@
 //! - `direction.rs`: who sends a message, where the log does not say it. `methods.rs`: which side sends which method.
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
-//! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `finding.rs`: what is found. `wording.rs`: what findings say beyond
-//!   the checker.
+//! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
+//!   a session. `gaps.rs` and `heard.rs`: what of a session is not in the log.
+//! - `finding.rs`: what is found. `wording.rs`: what findings say beyond the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
 mod announced;
@@ -17,11 +18,14 @@ pub(crate) mod causes;
 mod direction;
 pub(crate) mod finding;
 pub(crate) mod formats;
+mod gaps;
+mod heard;
 mod ids;
 mod lanes;
 mod lines;
 pub(crate) mod log;
 mod methods;
+mod opening;
 pub(crate) mod progress;
 mod recent;
 pub(crate) mod report;

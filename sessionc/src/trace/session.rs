@@ -12,7 +12,10 @@ use super::announced::LeftOutAnnouncements;
 use super::causes::Causes;
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
+use super::gaps::Gaps;
+use super::heard::HeardSides;
 use super::ids::Ids;
+use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::requests::Requests;
 use super::summary::Summary;
@@ -21,12 +24,6 @@ use super::wording;
 use crate::eras::{Era, Eras, advances};
 use crate::not_received::NotReceived;
 use crate::unknown_revision;
-
-/// How often a session may go on in another state because of a line that cannot be read: where something needs what the line
-/// may have announced, and where it may have been a step.
-const JUMPS: u8 = 2;
-/// How many findings wait for the reply that opens a session.
-const BEFORE_OPENING: usize = 16;
 
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
 /// tables of the one that it belongs to.
@@ -40,32 +37,13 @@ pub(crate) struct JudgedSession {
     unclear: UnclearMessages,
     left_out: LeftOutAnnouncements,
     ids: Ids,
-    /// The last line that could not be read.
-    missed: Option<u64>,
-    /// How often the session may go on in another state, because of that line.
-    jumps: u8,
-    /// Whether the client and the server have said something.
-    heard: [bool; 2],
+    gaps: Gaps,
+    heard: HeardSides,
+    opening: OpeningReply,
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
     recent: RecentMessages,
-    /// What a side has not announced, while the reply that may announce it has not come. If it never comes, that is the cause.
-    before_opening: Vec<Finding>,
-    /// The client has gone on without the reply that opens the session, and it has not come so far.
-    assumed_reply: Option<AssumedReply>,
-    /// A message that the state did not permit, until the session has moved.
-    came_early: Option<(Side, MessageIndex)>,
     summary: Summary,
-}
-
-/// A reply that opens the session, as if it had come: it is not in the log, or the client has not waited for it.
-#[derive(Clone, Debug)]
-struct AssumedReply {
-    request: RequestId,
-    /// What is found if it never comes.
-    never_came: Finding,
-    /// What is found if it comes late.
-    too_early: Finding,
 }
 
 /// Where a message stands in a log, and what its record is.
@@ -109,14 +87,11 @@ impl JudgedSession {
             unclear: UnclearMessages::default(),
             left_out: LeftOutAnnouncements::default(),
             ids: Ids::default(),
-            missed: None,
-            jumps: 0,
-            heard: [false; 2],
+            gaps: Gaps::default(),
+            heard: HeardSides::default(),
+            opening: OpeningReply::default(),
             observed: Vec::new(),
             recent: RecentMessages::default(),
-            before_opening: Vec::new(),
-            assumed_reply: None,
-            came_early: None,
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
@@ -167,15 +142,17 @@ impl JudgedSession {
         {
             return Taken::Begins;
         }
-        if era == Era::Handshake && self.jumps == 0 && self.goes_on_without_reply(&observed) {
+        if era == Era::Handshake && !self.gaps.may_jump() && self.goes_on_without_reply(&observed) {
             self.assume_reply(place, &observed);
         }
-        self.find_assumed_reply(era, &observed, found);
-        if era == Era::Handshake && self.jumps > 0 && self.is_out_of_order(&observed) {
+        if era == Era::Handshake {
+            let too_early = self.opening.comes_late(&observed);
+            self.report(too_early, found);
+        }
+        if era == Era::Handshake && self.gaps.may_jump() && self.is_out_of_order(&observed) {
             self.find_again(place, sender, message, &mut observed);
         }
-        let [client, server] = &mut self.heard;
-        *(if sender == Side::Client { client } else { server }) = true;
+        self.heard.note(sender);
         let is_alone = observed.len() == 1;
         for one in &observed {
             self.summary.count(one.kind);
@@ -238,7 +215,7 @@ impl JudgedSession {
     pub(crate) fn missed(&mut self, line: u64) {
         self.eras.missed_messages();
         self.causes.missed();
-        (self.missed, self.jumps) = (Some(line), JUMPS);
+        self.gaps.unread(line);
     }
 
     /// Whether the state, or what was announced, does not permit a message that does not begin a session.
@@ -281,23 +258,9 @@ impl JudgedSession {
                 asked.line, place.line
             ));
         }
-        self.assumed_reply = Some(AssumedReply { request: request.id, never_came, too_early });
-        self.before_opening.clear();
+        self.opening.assume(AssumedReply { request: request.id, never_came, too_early });
         self.eras.missed_messages();
-        self.jumps = JUMPS;
-    }
-
-    /// The reply without which the client has gone on has come after all: the client has not waited for it.
-    fn find_assumed_reply(&mut self, era: Era, observed: &[Observed], found: &mut Vec<Finding>) {
-        let Some(assumed) = self.assumed_reply.as_ref().filter(|_| era == Era::Handshake) else { return };
-        let is_reply = |one: &Observed| {
-            let is_answer = matches!(one.kind, ObservedKind::Result | ObservedKind::Error);
-            one.sender == Side::Server && is_answer && one.id.as_ref() == Some(&assumed.request)
-        };
-        if observed.iter().any(is_reply) {
-            let too_early = self.assumed_reply.take().map(|assumed| assumed.too_early);
-            self.report(too_early, found);
-        }
+        self.gaps.may_have_moved();
     }
 
     /// Goes on in a state that permits a message, if there is one.
@@ -310,10 +273,9 @@ impl JudgedSession {
     ) {
         let Some((state, again)) = self.eras.find_again(sender, message) else { return };
         *observed = again;
-        self.jumps = self.jumps.saturating_sub(1);
-        if let Some(missed) = self.missed {
+        if let Some(unread) = self.gaps.jump() {
             self.summary.not_observed(format!(
-                "what line {missed} does, which cannot be read: judged from the state `{state}` on in line {}, with any \
+                "what line {unread} does, which cannot be read: judged from the state `{state}` on in line {}, with any \
                  capability",
                 place.line
             ));
@@ -472,20 +434,21 @@ impl JudgedSession {
                     let protocol = self.eras.observer(era).protocol();
                     self.unclear.note(place, violation, protocol);
                     if is_of_state && era == Era::Handshake {
-                        self.came_early = observed.message.map(|message| (observed.sender, message));
+                        self.causes.note_early(observed);
                     }
                     let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
                     let explained = self.left_out.explain(finding, violation);
                     let finding = explained.and_then(|it| self.causes.distinct(it, Some(violation)));
-                    match self.is_before_opening(violation, era) {
-                        true => self.before_opening.extend(finding),
-                        false => self.emit(finding, found),
-                    }
+                    let finding = match self.may_be_announced(violation, era) {
+                        true => finding.and_then(|finding| self.opening.hold(finding)),
+                        false => finding,
+                    };
+                    self.emit(finding, found);
                     self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
                     self.unclear.note_malformed(place, observed.sender, id.as_ref());
-                    self.jumps = JUMPS;
+                    self.gaps.may_have_moved();
                     if let Some(id) = id {
                         self.requests.excuse(observed.sender.other(), id);
                     }
@@ -515,15 +478,15 @@ impl JudgedSession {
     }
 
     /// Whether a server says something that needs what it may announce in the reply which has not come.
-    fn is_before_opening(&self, violation: &Violation, era: Era) -> bool {
+    fn may_be_announced(&self, violation: &Violation, era: Era) -> bool {
         let is_capability = matches!(violation.kind, ViolationKind::NotNegotiated { .. });
         let is_of_server = violation.sender == Side::Server && era == Era::Handshake;
-        is_capability && is_of_server && self.before_opening.len() < BEFORE_OPENING && !self.eras.has_opened()
+        is_capability && is_of_server && !self.eras.has_opened()
     }
 
     /// What has waited for the reply that opens the session is found: the reply has come, or the session is over.
-    fn emit_before_opening(&mut self, found: &mut Vec<Finding>) {
-        for finding in std::mem::take(&mut self.before_opening) {
+    fn emit_held(&mut self, found: &mut Vec<Finding>) {
+        for finding in self.opening.release() {
             self.emit(Some(finding), found);
         }
     }
@@ -535,7 +498,7 @@ impl JudgedSession {
         }
         // It may have been the reply for which the session waits.
         if era == Era::Handshake && violation.kind == ViolationKind::UnknownId && !self.eras.has_opened() {
-            self.jumps = JUMPS;
+            self.gaps.may_have_moved();
         }
         let protocol = self.eras.observer(era).protocol();
         let announces = protocol
@@ -543,7 +506,7 @@ impl JudgedSession {
             .iter()
             .any(|place| place.message.is_some() && place.message == observed.message);
         if announces && matches!(violation.kind, ViolationKind::Misshapen { .. }) {
-            self.jumps = JUMPS;
+            self.gaps.may_have_moved();
         }
     }
 
@@ -553,7 +516,7 @@ impl JudgedSession {
             return;
         }
         if advances(observed) {
-            self.emit_before_opening(found);
+            self.emit_held(found);
             let early = self.causes.wait(self.eras.owed());
             self.emit(early, found);
             self.take_early_step();
@@ -565,9 +528,8 @@ impl JudgedSession {
     /// The session waits for a step that was reported before, because it came too early: it goes on as if that had been
     /// taken now.
     fn take_early_step(&mut self) {
-        let Some(early) = self.came_early.take() else { return };
-        let Some((side, step)) = self.causes.awaited().map(|owed| (owed.side, owed.message)) else { return };
-        if (side, step) == early && self.take_step(side, step) {
+        let Some((side, step)) = self.causes.take_early() else { return };
+        if self.take_step(side, step) {
             self.causes.wait(self.eras.owed());
         }
     }
@@ -614,10 +576,9 @@ impl JudgedSession {
 
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
-        self.emit_before_opening(found);
-        let never_came = self.assumed_reply.take().map(|assumed| assumed.never_came);
-        let [_, is_server_heard] = self.heard;
-        self.emit(never_came.filter(|_| is_server_heard), found);
+        self.emit_held(found);
+        let never_came = self.opening.never_came();
+        self.emit(never_came.filter(|_| self.heard.has(Side::Server)), found);
         while let Some(missing) = self.causes.missing() {
             if self.unclear.explain_missing(missing.owed.side, missing.before) {
                 continue;
@@ -628,48 +589,50 @@ impl JudgedSession {
         }
         let eras = [Era::Handshake, Era::Stateless];
         for era in eras.into_iter().take(self.eras.all().count()) {
-            let mut unanswered = self.eras.observer(era).unanswered();
-            // That an early request has no reply follows from it.
-            unanswered.retain(|request| {
-                !request.stays_open && !self.requests.is_excused(request.sender, &request.id)
-            });
-            // Those of a batch stand at one place.
-            unanswered.sort_by_cached_key(|request| {
-                (self.requests.place(request.sender, &request.id), request.sender, request.id.clone())
-            });
-            for request in unanswered {
-                let [client, server] = self.heard;
-                let other = request.sender.other();
-                if !(if other == Side::Client { client } else { server }) {
-                    continue;
-                }
-                let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
-                if self.unclear.explain_unanswered(request.sender, &request.id, place) {
-                    continue;
-                }
-                let table = self.eras.observer(era).protocol().message(request.message);
-                let method = table.map(|table| table.method.to_string()).unwrap_or_default();
-                if self.missed.is_some_and(|missed| missed > place.line) {
-                    self.summary.not_observed(format!(
-                        "the reply to `{method}` in line {}: it may stand in a line that cannot be read",
-                        place.line
-                    ));
-                    continue;
-                }
-                let state = self.eras.observer(era).state();
-                let finding = wording::unanswered(place, other, state, &method, &request.id);
-                self.emit(Some(finding), found);
-            }
+            self.find_unanswered(era, found);
         }
-        for (is_heard, side) in self.heard.into_iter().zip(["client", "server"]) {
-            if !is_heard {
-                self.summary.not_observed(format!("any message of the {side}"));
+        for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
+            if !self.heard.has(side) {
+                self.summary.not_observed(format!("any message of the {name}"));
             }
         }
         let revision = self.revision();
         self.summary.governed(revision);
         self.summary.again = self.causes.again();
         self.summary
+    }
+
+    /// The requests of an era that have no reply, where nothing else explains that.
+    fn find_unanswered(&mut self, era: Era, found: &mut Vec<Finding>) {
+        let mut unanswered = self.eras.observer(era).unanswered();
+        // That an early request has no reply follows from it. A side that has said nothing may not be in the log.
+        unanswered.retain(|request| {
+            let is_excused = self.requests.is_excused(request.sender, &request.id);
+            !request.stays_open && !is_excused && self.heard.has(request.sender.other())
+        });
+        // Those of a batch stand at one place.
+        unanswered.sort_by_cached_key(|request| {
+            (self.requests.place(request.sender, &request.id), request.sender, request.id.clone())
+        });
+        for request in unanswered {
+            let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
+            if self.unclear.explain_unanswered(request.sender, &request.id, place) {
+                continue;
+            }
+            let observer = self.eras.observer(era);
+            let table = observer.protocol().message(request.message);
+            let method = table.map(|table| table.method.to_string()).unwrap_or_default();
+            if self.gaps.has_unread_after(place.line) {
+                self.summary.not_observed(format!(
+                    "the reply to `{method}` in line {}: it may stand in a line that cannot be read",
+                    place.line
+                ));
+                continue;
+            }
+            let (replier, state) = (request.sender.other(), observer.state());
+            let finding = wording::unanswered(place, replier, state, &method, &request.id);
+            self.emit(Some(finding), found);
+        }
     }
 
     /// Notes that something was not observed.
