@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use tokio::net::TcpListener;
 
-use crate::cases::{Case, Place};
+use crate::case::{Case, Place};
 use crate::contest::{Done, Plan, itself};
 use crate::measure::{Figures, resident};
 

@@ -4,6 +4,7 @@
 //! calls, to see that everything runs. Each measurement is a process of its own, kept on one core; the contestants
 //! take turns, and of several rounds the best counts, for what disturbs a measurement only ever adds to it.
 
+mod case;
 mod cases;
 mod checker;
 mod contest;

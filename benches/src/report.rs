@@ -2,7 +2,8 @@
 
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::cases::{CASES, Case, Place};
+use crate::case::{Case, Place};
+use crate::cases::CASES;
 use crate::measure::Figures;
 
 /// How much is measured.
