@@ -12,6 +12,7 @@ mod payloads;
 mod random;
 mod shipped;
 mod tuples;
+mod unions;
 mod values;
 
 use std::io;

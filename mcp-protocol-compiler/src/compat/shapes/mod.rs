@@ -5,13 +5,13 @@
 //! contain itself, and what is found first is nested least. Each finding comes with a value that the sender's judge
 //! accepts and the receiver's refuses: both are asked.
 
+mod alternatives;
 mod cases;
 mod leaves;
 mod objects;
-mod receiver;
 mod restrict;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::Protocol;
 use mcp_protocol_machine::protocol::Literal;
@@ -19,10 +19,10 @@ use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
 
 use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, ShapePart};
 use crate::source::Span;
-use cases::cases;
+use alternatives::Alternatives;
+use cases::{Choosers, ChosenCase, before, cases};
 use leaves::{declaration, leaves, origin, takes_scalar};
 use objects::{Case, Objects, SentField, Written, is_there};
-use receiver::Receiver;
 
 pub(super) use restrict::{may_hold, restricted};
 
@@ -31,6 +31,15 @@ const MOST_PAIRS: usize = 100_000;
 
 /// How many refusals of one payload are kept.
 const MOST_REFUSALS: usize = 50;
+
+/// How many places of a pair are remembered.
+const MOST_PLACES: usize = 16;
+
+/// How many places are gone through to find a payload around a value.
+const MOST_STEPS: usize = 512;
+
+/// How many refusals wait until all places are known.
+const MOST_OPEN: usize = 10_000;
 
 /// A value that a sender may write and its receiver refuses.
 #[derive(Clone, Debug)]
@@ -93,7 +102,8 @@ pub(super) fn compare<'a>(
         parts: &parts,
         places: &places,
         pairs: Vec::new(),
-        seen: HashSet::new(),
+        seen: HashMap::new(),
+        open: Vec::new(),
         found: Compared::default(),
         refused: HashSet::new(),
         missing: HashSet::new(),
@@ -108,17 +118,36 @@ struct FormPair<'a> {
     /// The form that these are of.
     sender: &'a Form,
     receiver: &'a Form,
-    /// The pair of what is around it, and how it stands in it.
-    around: Option<(usize, Around)>,
+    /// The places where it stands; none for the whole payload.
+    places: Vec<Place>,
     depth: usize,
     spans: (Option<Span>, Option<Span>),
 }
 
+/// A place where a pair of shapes stands.
+#[derive(Clone)]
+struct Place {
+    /// The pair of what is around it.
+    outer: usize,
+    around: Around,
+    /// The sender's judge does not read what is around it as another alternative, which may not accept what stands here.
+    is_own: bool,
+}
+
 /// How a value stands in another one.
+#[derive(Clone)]
 enum Around {
     /// At this place, with the other elements of the list.
     Element(usize, Vec<Sample>),
     Member(String, Vec<(String, Sample)>),
+}
+
+/// Values that a receiver refuses, while it is not known where the sender writes one of them.
+struct OpenRefusal<'a> {
+    pair: usize,
+    leaf: &'a Form,
+    values: Vec<Sample>,
+    missing: Option<Missing<'a>>,
 }
 
 /// A part of the receiver that must be there and is not.
@@ -126,6 +155,15 @@ struct Missing<'a> {
     path: String,
     form: &'a Form,
     span: Option<Span>,
+}
+
+/// What of the lists of one leaf was refused, the shorter ones first.
+#[derive(Default)]
+struct RefusedLists {
+    /// A list of some length.
+    as_a_whole: bool,
+    /// The positions that were missing.
+    missing: HashSet<usize>,
 }
 
 /// What a sender may write in a place: some leaves of a form.
@@ -151,7 +189,10 @@ struct ShapeWalk<'a> {
     /// The numbers of positions as texts.
     places: &'a [String],
     pairs: Vec<FormPair<'a>>,
-    seen: HashSet<(Vec<*const Form>, Vec<*const Form>)>,
+    /// The pairs by the leaves that they compare.
+    seen: HashMap<(Vec<*const Form>, Vec<*const Form>), usize>,
+    /// What is refused in no place that is known so far.
+    open: Vec<OpenRefusal<'a>>,
     found: Compared,
     /// The alternatives that were refused, and the fields that were missing.
     refused: HashSet<*const Form>,
@@ -173,13 +214,17 @@ impl<'a> ShapeWalk<'a> {
             self.compare(next);
             next += 1;
         }
+        // All places are known now.
+        for OpenRefusal { pair, leaf, values, missing } in std::mem::take(&mut self.open) {
+            self.refuse_one_of(pair, leaf, values, missing);
+        }
     }
 
     fn add(
         &mut self,
         SentLeaves { alternatives, form: sender }: SentLeaves<'a>,
         receiver: &'a Form,
-        around: Option<(usize, Around)>,
+        place: Option<Place>,
         depth: usize,
         spans: (Option<Span>, Option<Span>),
     ) {
@@ -189,9 +234,16 @@ impl<'a> ShapeWalk<'a> {
             leaves(&self.receiver.declared, receiver).iter().map(address).collect(),
         );
         // Nesting that deep no judge accepts.
-        if depth <= DEEPEST && self.seen.insert(key) {
-            self.pairs.push(FormPair { alternatives, sender, receiver, around, depth, spans });
+        if depth > DEEPEST {
+            return;
         }
+        if let Some(pair) = self.seen.get(&key).and_then(|index| self.pairs.get_mut(*index)) {
+            pair.places.extend(place.filter(|_| pair.places.len() < MOST_PLACES));
+            return;
+        }
+        self.seen.insert(key, self.pairs.len());
+        let places = place.into_iter().collect();
+        self.pairs.push(FormPair { alternatives, sender, receiver, places, depth, spans });
     }
 
     fn compare(&mut self, index: usize) {
@@ -200,23 +252,36 @@ impl<'a> ShapeWalk<'a> {
         if let [Form::Any] = receiver.as_slice() {
             return;
         }
-        let of_receiver = Receiver::new(&self.receiver.declared, &receiver);
+        let of_receiver = Alternatives::new(&self.receiver.declared, receiver.clone());
+        let of_sender = leaves(&self.sender.declared, pair.sender);
+        // How long a list is, and which members a map has, matters to both sides.
+        let of_both: Vec<&'a Form> = of_sender.iter().chain(&receiver).copied().collect();
         let (any, parts) = (self.any, self.parts);
-        let of_any = |leaf: &'a Form| -> Vec<&'a Form> {
-            if matches!(leaf, Form::Any) { parts.iter().collect() } else { vec![leaf] }
+        let of_any = |leaf: &'a Form| -> Vec<(&'a Form, &'a Form)> {
+            let is_any = matches!(leaf, Form::Any);
+            if is_any { parts.iter().map(|part| (leaf, part)).collect() } else { vec![(leaf, leaf)] }
         };
-        let alternatives: Vec<&'a Form> = pair.alternatives.iter().copied().flat_map(of_any).collect();
-        for leaf in alternatives {
+        let alternatives: Vec<_> = pair.alternatives.iter().copied().flat_map(of_any).collect();
+        for (alternative, leaf) in alternatives {
             // One value of `any` is enough to show that not all are taken.
             let is_shown = parts.iter().any(|part| std::ptr::eq(part, leaf))
                 && self.found.refusals.last().is_some_and(|last| last.pair == index);
             if is_shown {
                 continue;
             }
-            if let Some(lists) = Objects::lists(leaf, &receiver, self.places) {
-                self.compare_lists(index, leaf, &lists, &of_receiver);
-            } else if let Some(objects) = Objects::of(leaf, &receiver, any) {
-                self.compare_objects(index, leaf, &objects, &of_receiver);
+            let before = |objects: &Objects<'a>| before(&of_sender, alternative, objects);
+            if let Some(lists) = Objects::lists(leaf, &of_both, self.places) {
+                // What is wrong with a list is wrong with the longer ones as well.
+                let mut refused = RefusedLists::default();
+                for list in lists {
+                    let before = Alternatives::new(&self.sender.declared, before(&list));
+                    let choosers = Choosers { before, receiver: &of_receiver };
+                    self.compare_lists(index, leaf, &list, &choosers, &mut refused);
+                }
+            } else if let Some(objects) = Objects::of(leaf, &of_both, any) {
+                let before = Alternatives::new(&self.sender.declared, before(&objects));
+                let choosers = Choosers { before, receiver: &of_receiver };
+                self.compare_objects(index, leaf, &objects, &choosers);
             } else if !receiver.iter().any(|taker| takes_scalar(taker, leaf)) {
                 let values = scalars(leaf, &receiver);
                 self.refuse_one_of(index, leaf, values, None);
@@ -224,61 +289,57 @@ impl<'a> ShapeWalk<'a> {
         }
     }
 
-    /// Lists of each length that matters.
+    /// Lists of one length.
     fn compare_lists(
         &mut self,
         index: usize,
         leaf: &'a Form,
-        lists: &[Objects<'a>],
-        receiver: &Receiver<'_, 'a>,
+        list: &Objects<'a>,
+        choosers: &Choosers<'_, 'a>,
+        refused: &mut RefusedLists,
     ) {
-        // What is wrong with a list is wrong with the longer ones as well.
-        let (mut is_refused, mut missing) = (false, HashSet::new());
-        for list in lists {
-            let Ok(cases) = cases((&self.sender.declared, list), receiver) else {
-                self.found.is_undecided = true;
-                return;
-            };
-            for (case, chosen) in cases {
-                let Some(members) = self.members(list, &case, receiver) else { continue };
-                let elements: Vec<Sample> = members.into_iter().map(|(_, value)| value).collect();
-                let expected: Vec<ShapePart<'a>> = match chosen {
-                    Some(tuple @ Form::Tuple(_)) => tuple.parts(),
-                    Some(Form::List(of)) => {
-                        let part = |sent: &SentField<'a>| ShapePart {
-                            name: sent.name,
-                            optional: false,
-                            form: of,
-                            span: None,
-                        };
-                        list.fields.iter().map(part).collect()
-                    }
-                    Some(_) => continue,
-                    None => Vec::new(),
-                };
-                if list.fields.len() > expected.len() || chosen.is_none() {
-                    if !std::mem::replace(&mut is_refused, true) {
-                        self.refuse_one_of(index, leaf, vec![Sample::List(elements)], None);
-                    }
-                    continue;
+        let Ok(cases) = cases((&self.sender.declared, list), choosers) else {
+            self.found.is_undecided = true;
+            return;
+        };
+        for ChosenCase { case, is_own, chosen } in cases {
+            let Some(members) = self.members(list, &case, choosers) else { continue };
+            let elements: Vec<Sample> = members.into_iter().map(|(_, value)| value).collect();
+            let expected: Vec<ShapePart<'a>> = match chosen {
+                Some(tuple @ Form::Tuple(_)) => tuple.parts(),
+                Some(Form::List(of)) => {
+                    let part = |sent: &SentField<'a>| ShapePart {
+                        name: sent.name,
+                        optional: false,
+                        form: of,
+                        span: None,
+                    };
+                    list.fields.iter().map(part).collect()
                 }
-                for (place, part) in expected.into_iter().enumerate() {
-                    match written(&self.sender.declared, list, &case, part.name) {
-                        Some((sent, span)) => {
-                            let mut others = elements.clone();
-                            others.remove(place);
-                            let around = Some((index, Around::Element(place, others)));
-                            let (depth, (of_sender, of_receiver)) = self.below(index);
-                            let spans = (span.or(of_sender), part.span.or(of_receiver));
-                            self.add(sent, part.form, around, depth, spans);
-                        }
-                        None if !part.optional && missing.insert(place) => {
-                            let part =
-                                Missing { path: format!("[{place}]"), form: part.form, span: part.span };
-                            self.refuse_one_of(index, leaf, vec![Sample::List(elements.clone())], Some(part));
-                        }
-                        None => {}
+                Some(_) => continue,
+                None => Vec::new(),
+            };
+            if list.fields.len() > expected.len() || chosen.is_none() {
+                if !std::mem::replace(&mut refused.as_a_whole, true) {
+                    self.refuse_one_of(index, leaf, vec![Sample::List(elements)], None);
+                }
+                continue;
+            }
+            for (place, part) in expected.into_iter().enumerate() {
+                match written(&self.sender.declared, list, &case, part.name) {
+                    Some((sent, span)) => {
+                        let mut others = elements.clone();
+                        others.remove(place);
+                        let around = Around::Element(place, others);
+                        let (depth, (of_sender, of_receiver)) = self.below(index);
+                        let spans = (span.or(of_sender), part.span.or(of_receiver));
+                        self.add(sent, part.form, Some(Place { outer: index, around, is_own }), depth, spans);
                     }
+                    None if !part.optional && refused.missing.insert(place) => {
+                        let part = Missing { path: format!("[{place}]"), form: part.form, span: part.span };
+                        self.refuse_one_of(index, leaf, vec![Sample::List(elements.clone())], Some(part));
+                    }
+                    None => {}
                 }
             }
         }
@@ -289,15 +350,15 @@ impl<'a> ShapeWalk<'a> {
         index: usize,
         leaf: &'a Form,
         objects: &Objects<'a>,
-        receiver: &Receiver<'_, 'a>,
+        choosers: &Choosers<'_, 'a>,
     ) {
-        let Ok(cases) = cases((&self.sender.declared, objects), receiver) else {
+        let Ok(cases) = cases((&self.sender.declared, objects), choosers) else {
             self.found.is_undecided = true;
             return;
         };
-        for (case, chosen) in cases {
+        for ChosenCase { case, is_own, chosen } in cases {
             // Where a field has no value at all, such an object does not exist.
-            let Some(members) = self.members(objects, &case, receiver) else { continue };
+            let Some(members) = self.members(objects, &case, choosers) else { continue };
             match chosen {
                 Some(Form::Record(record)) => {
                     for field in &record.fields {
@@ -306,10 +367,11 @@ impl<'a> ShapeWalk<'a> {
                             Some((sent, span)) => {
                                 let mut siblings = members.clone();
                                 siblings.retain(|(key, _)| key != name);
-                                let around = Some((index, Around::Member(name.to_owned(), siblings)));
+                                let around = Around::Member(name.to_owned(), siblings);
+                                let place = Some(Place { outer: index, around, is_own });
                                 let (depth, (of_sender, _)) = self.below(index);
                                 let spans = (span.or(of_sender), Some(field.name.span));
-                                self.add(sent, &field.form, around, depth, spans);
+                                self.add(sent, &field.form, place, depth, spans);
                             }
                             None if !field.optional => {
                                 let without = Sample::Object(members.clone());
@@ -324,7 +386,9 @@ impl<'a> ShapeWalk<'a> {
                         }
                     }
                 }
-                Some(Form::Map(of)) => self.compare_members(index, objects, &case, members, of),
+                Some(Form::Map(of)) => {
+                    self.compare_members(index, objects, (&case, is_own), members, of);
+                }
                 Some(_) => {}
                 None => self.refuse_one_of(index, leaf, vec![Sample::Object(members)], None),
             }
@@ -336,7 +400,7 @@ impl<'a> ShapeWalk<'a> {
         &mut self,
         index: usize,
         objects: &Objects<'a>,
-        case: &Case<'a>,
+        (case, is_own): (&Case<'a>, bool),
         members: Vec<(String, Sample)>,
         of: &'a Form,
     ) {
@@ -347,8 +411,9 @@ impl<'a> ShapeWalk<'a> {
             let mut siblings = members.clone();
             siblings.retain(|(key, _)| key != sent.name);
             let (depth, (of_sender, of_receiver)) = self.below(index);
-            let around = Some((index, Around::Member(sent.name.to_owned(), siblings)));
-            self.add(written, of, around, depth, (span.or(of_sender), of_receiver));
+            let around = Around::Member(sent.name.to_owned(), siblings);
+            let place = Some(Place { outer: index, around, is_own });
+            self.add(written, of, place, depth, (span.or(of_sender), of_receiver));
         }
         if let Some(others) = objects.others {
             let mut key = "key".to_owned();
@@ -357,8 +422,8 @@ impl<'a> ShapeWalk<'a> {
             }
             let (depth, spans) = self.below(index);
             let sent = SentLeaves::any_of(&self.sender.declared, others);
-            let around = Some((index, Around::Member(key, members)));
-            self.add(sent, of, around, depth, spans);
+            let around = Around::Member(key, members);
+            self.add(sent, of, Some(Place { outer: index, around, is_own }), depth, spans);
         }
     }
 
@@ -372,7 +437,7 @@ impl<'a> ShapeWalk<'a> {
         &self,
         objects: &Objects<'a>,
         case: &Case<'a>,
-        receiver: &Receiver<'_, 'a>,
+        choosers: &Choosers<'_, 'a>,
     ) -> Option<Vec<(String, Sample)>> {
         let mut members = Vec::new();
         for sent in &objects.fields {
@@ -380,9 +445,10 @@ impl<'a> ShapeWalk<'a> {
                 continue;
             }
             let (written, _) = written(&self.sender.declared, objects, case, sent.name)?;
-            let value = match (case.get(sent.name), receiver.all_literals.get(sent.name)) {
-                (Some(Written::Other(_)), Some(literals)) => {
-                    let known: Vec<&Form> = literals.values().copied().collect();
+            let literals = choosers.literals(sent.name);
+            let value = match case.get(sent.name) {
+                Some(Written::Other(_)) if !literals.is_empty() => {
+                    let known: Vec<&Form> = literals.into_values().collect();
                     self.other_value(&written.alternatives, &known)?
                 }
                 _ => self.value(&written.alternatives)?,
@@ -410,11 +476,12 @@ impl<'a> ShapeWalk<'a> {
         })
     }
 
-    /// Notes the first of these values that the sender may really write in a place and the receiver refuses.
+    /// Notes the first of these values that the sender may really write in a place and the receiver refuses there. If there is
+    /// none, a place may be found later.
     fn refuse_one_of(
         &mut self,
         index: usize,
-        leaf: &Form,
+        leaf: &'a Form,
         values: Vec<Sample>,
         missing: Option<Missing<'a>>,
     ) {
@@ -422,36 +489,38 @@ impl<'a> ShapeWalk<'a> {
         if !self.is_news(leaf, missing.as_ref()) {
             return;
         }
-        for value in values {
-            let Err(mismatch) = judge(&self.receiver.tables, &pair.receiver.table(), &&value) else {
-                continue;
-            };
-            let (witness, around) = self.whole(index, value);
-            let (sender, receiver) = self.roots;
-            let may_be_sent = judge(&self.sender.tables, &sender.table(), &&witness).is_ok();
-            if !may_be_sent || judge(&self.receiver.tables, &receiver.table(), &&witness).is_ok() {
-                continue;
+        let shape = pair.receiver.table();
+        let mismatch = |value: Sample| Some((judge(&self.receiver.tables, &shape, &&value).err()?, value));
+        let refused: Vec<_> = values.into_iter().filter_map(mismatch).collect();
+        let shown = refused.iter().find_map(|(mismatch, value)| Some((mismatch, self.whole(index, value)?)));
+        let Some((mismatch, (witness, around))) = shown else {
+            let values: Vec<Sample> = refused.into_iter().map(|(_, value)| value).collect();
+            match (values.is_empty(), self.open.len() < MOST_OPEN) {
+                (true, _) => {}
+                (false, true) => self.open.push(OpenRefusal { pair: index, leaf, values, missing }),
+                (false, false) => self.found.is_undecided = true,
             }
-            let of_sender = origin(&self.sender.declared, pair.sender, leaf).or(pair.spans.0);
-            let of_receiver = declaration(&self.receiver.declared, pair.receiver).or(pair.spans.1);
-            // Of several missing fields the judge names the first.
-            let (path, expected, found) = match &missing {
-                Some(part) => (part.path.clone(), self.expected(part.form), "nothing".to_owned()),
-                None => (mismatch.path, mismatch.expected, mismatch.found),
-            };
-            self.found.refusals.push(Refusal {
-                witness,
-                path: join(&around, &path),
-                expected,
-                found,
-                sender: of_sender,
-                receiver: missing.as_ref().and_then(|part| part.span).or(of_receiver),
-                pair: index,
-            });
-            self.refused.insert(leaf);
-            self.missing.extend(missing.map(|part| std::ptr::from_ref(part.form)));
             return;
-        }
+        };
+        let mismatch = mismatch.clone();
+        let of_sender = origin(&self.sender.declared, pair.sender, leaf).or(pair.spans.0);
+        let of_receiver = declaration(&self.receiver.declared, pair.receiver).or(pair.spans.1);
+        // Of several missing fields the judge names the first.
+        let (path, expected, found) = match &missing {
+            Some(part) => (part.path.clone(), self.expected(part.form), "nothing".to_owned()),
+            None => (mismatch.path, mismatch.expected, mismatch.found),
+        };
+        self.found.refusals.push(Refusal {
+            witness,
+            path: join(&around, &path),
+            expected,
+            found,
+            sender: of_sender,
+            receiver: missing.as_ref().and_then(|part| part.span).or(of_receiver),
+            pair: index,
+        });
+        self.refused.insert(leaf);
+        self.missing.extend(missing.map(|part| std::ptr::from_ref(part.form)));
     }
 
     /// Whether a refusal is to be kept. Each alternative of a large union may be refused for each one of another: of many
@@ -476,27 +545,60 @@ impl<'a> ShapeWalk<'a> {
         of_whole.next().map_or("a value".to_owned(), |mismatch| mismatch.expected)
     }
 
-    /// The whole payload around a value, and the path that leads there.
-    fn whole(&self, index: usize, value: Sample) -> (Sample, String) {
-        let (mut value, mut path, mut index) = (value, String::new(), index);
-        while let Some((outer, around)) = self.pairs.get(index).and_then(|pair| pair.around.as_ref()) {
-            value = match around {
-                Around::Element(place, others) => {
-                    path = join(&format!("[{place}]"), &path);
-                    let mut elements = others.clone();
-                    elements.insert((*place).min(elements.len()), value);
-                    Sample::List(elements)
-                }
-                Around::Member(key, siblings) => {
-                    path = join(&step(key), &path);
-                    let mut members = siblings.clone();
-                    members.push((key.clone(), value));
-                    Sample::Object(members)
-                }
-            };
-            index = *outer;
+    /// A whole payload around a value that the sender may really write and the receiver refuses, and the path that leads to
+    /// the value.
+    fn whole(&self, index: usize, value: &Sample) -> Option<(Sample, String)> {
+        let (sender, receiver) = self.roots;
+        let (sender, receiver) = (sender.table(), receiver.table());
+        let is_it = |whole: &Sample| {
+            judge(&self.sender.tables, &sender, &whole).is_ok()
+                && judge(&self.receiver.tables, &receiver, &whole).is_err()
+        };
+        self.find_around(index, (value.clone(), String::new()), &mut Vec::new(), &mut 0, &is_it)
+    }
+
+    /// Goes outwards from a value, through one place after the other, until a whole payload is found that `is_it` accepts.
+    /// No pair is gone through twice on one way.
+    fn find_around(
+        &self,
+        index: usize,
+        (value, path): (Sample, String),
+        through: &mut Vec<usize>,
+        steps: &mut usize,
+        is_it: &impl Fn(&Sample) -> bool,
+    ) -> Option<(Sample, String)> {
+        let pair = self.pairs.get(index).filter(|_| *steps < MOST_STEPS)?;
+        *steps += 1;
+        if index == 0 {
+            return is_it(&value).then_some((value, path));
         }
-        (value, path)
+        through.push(index);
+        let (own, others): (Vec<&Place>, Vec<&Place>) = pair.places.iter().partition(|place| place.is_own);
+        let found = own.into_iter().chain(others).find_map(|place| {
+            let is_new = !through.contains(&place.outer);
+            let around = is_new.then(|| place.around.with(value.clone(), &path))?;
+            self.find_around(place.outer, around, through, steps, is_it)
+        });
+        through.pop();
+        found
+    }
+}
+
+impl Around {
+    /// What is around a value, and the path that leads to where a path within the value leads.
+    fn with(&self, value: Sample, path: &str) -> (Sample, String) {
+        match self {
+            Around::Element(place, others) => {
+                let mut elements = others.clone();
+                elements.insert((*place).min(elements.len()), value);
+                (Sample::List(elements), join(&format!("[{place}]"), path))
+            }
+            Around::Member(key, siblings) => {
+                let mut members = siblings.clone();
+                members.push((key.clone(), value));
+                (Sample::Object(members), join(&step(key), path))
+            }
+        }
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct SentField<'a> {
 
 impl<'a> Objects<'a> {
     /// The objects that a leaf of the sender may be; nothing if it is not one of objects. Members that the sender leaves
-    /// open are not taken to be fields of the receiver; those of a `map` are.
-    pub(super) fn of(leaf: &'a Form, receiver: &[&'a Form], any: &'a Form) -> Option<Objects<'a>> {
+    /// open are not taken to be fields of an alternative of either side; those of a `map` are.
+    pub(super) fn of(leaf: &'a Form, alternatives: &[&'a Form], any: &'a Form) -> Option<Objects<'a>> {
         match leaf {
             Form::Record(record) => {
                 let fields = record.fields.iter().map(|field| SentField {
@@ -43,7 +43,7 @@ impl<'a> Objects<'a> {
             }
             Form::Object => Some(Objects { are_lists: false, fields: Vec::new(), others: Some(any) }),
             Form::Map(of) => {
-                let records = receiver.iter().filter_map(|leaf| record(leaf));
+                let records = alternatives.iter().filter_map(|leaf| record(leaf));
                 let fields = records.flat_map(|record| &record.fields).map(|field| SentField {
                     name: &field.name.text,
                     optional: true,
@@ -58,16 +58,16 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// The lists that a leaf of the sender may be, as far as their lengths matter to its receiver, the shortest first; nothing
-    /// if it is not one of lists. `places` are the numbers of positions as texts.
+    /// The lists that a leaf of the sender may be, as far as their lengths matter to the alternatives of both sides, the
+    /// shortest first; nothing if it is not one of lists. `places` are the numbers of positions as texts.
     pub(super) fn lists(
         leaf: &'a Form,
-        receiver: &[&'a Form],
+        alternatives: &[&'a Form],
         places: &'a [String],
     ) -> Option<Vec<Objects<'a>>> {
         let sent: Vec<SentField<'a>> = match leaf {
             Form::List(of) => {
-                let longest = receiver.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
+                let longest = alternatives.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
                 let field =
                     |place: &'a String| SentField { name: place, optional: true, form: of, span: None };
                 places.iter().take(longest + 1).map(field).collect()
@@ -104,7 +104,7 @@ pub(super) enum Written<'a> {
     Absent,
     /// It is this value, and this is a shape that says so.
     Literal(&'a Literal, &'a Form),
-    /// It is one of these, and not a literal that tells the receiver's records apart.
+    /// It is one of these, and not a literal that tells alternatives apart.
     Other(Vec<&'a Form>),
 }
 

@@ -1,4 +1,4 @@
-//! The alternatives of a receiver, and the literals that tell them apart, looked up once for all that is sent.
+//! The alternatives of a shape, and the literals that tell them apart, looked up once for all that is sent.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,9 +8,9 @@ use super::leaves::literals;
 use super::objects::{Case, Objects, Written};
 use crate::declarations::{DeclaredShape, Form};
 
-/// The alternatives of a receiver.
-pub(super) struct Receiver<'l, 'a> {
-    pub(super) leaves: &'l [&'a Form],
+/// The alternatives of a receiver, or those of a sender that come before one of its own.
+pub(super) struct Alternatives<'a> {
+    pub(super) leaves: Vec<&'a Form>,
     /// The fields whose literals tell records apart, with all literals that some record has there.
     pub(super) all_literals: BTreeMap<&'a str, BTreeMap<&'a Literal, &'a Form>>,
     /// For each alternative the fields in which it has a literal.
@@ -34,11 +34,11 @@ struct Index<'a> {
     others: Vec<usize>,
 }
 
-impl<'l, 'a> Receiver<'l, 'a> {
-    pub(super) fn new(shapes: &'a [DeclaredShape], leaves: &'l [&'a Form]) -> Receiver<'l, 'a> {
+impl<'a> Alternatives<'a> {
+    pub(super) fn new(shapes: &'a [DeclaredShape], leaves: Vec<&'a Form>) -> Alternatives<'a> {
         let mut all_literals: BTreeMap<&str, BTreeMap<&Literal, &Form>> = BTreeMap::new();
         let mut of_leaves = Vec::new();
-        for leaf in leaves {
+        for leaf in &leaves {
             let mut of_leaf = Vec::new();
             for part in leaf.parts() {
                 if let Some(literals) = literals(shapes, part.form) {
@@ -53,7 +53,7 @@ impl<'l, 'a> Receiver<'l, 'a> {
             of_leaves.push(of_leaf);
         }
         let index = Index::of(&of_leaves);
-        Receiver { leaves, all_literals, literals: of_leaves, index }
+        Alternatives { leaves, all_literals, literals: of_leaves, index }
     }
 
     /// The alternatives that an object or a list of a case may be, by its literals.
