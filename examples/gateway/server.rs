@@ -65,7 +65,7 @@ impl Prompts<Gateway> for Gateway {
         _: &Context,
         name: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         let Some((behind, prompt)) = owner(gateway, name) else { return Ok(None) };
         let prompt = PromptReference::new(prompt);
         Ok(Some(behind.connection().await?.pass_on_completion(prompt, typed).await?))
@@ -117,7 +117,7 @@ impl Resources<Gateway> for Gateway {
         _: &Context,
         template: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         for behind in &gateway.behind {
             let template = ResourceTemplateReference::new(template);
             if let Ok(values) = behind.connection().await?.pass_on_completion(template, typed).await {

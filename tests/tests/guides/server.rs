@@ -109,9 +109,9 @@ impl Prompt<Notes> for Weekly {
         Ok(vec![said(Role::User, format!("Summarise the notes of the last {days} days."))])
     }
 
-    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
         let fits = |days: &&str| typed.argument == "days" && days.starts_with(&typed.text);
-        Ok(["1", "7", "30"].into_iter().filter(fits).map(str::to_owned).collect())
+        Ok(["1", "7", "30"].into_iter().filter(fits).collect())
     }
 }
 
