@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_kit::types::{self, PromptMessage, ResourceContents, Role};
 use mcp_kit::{
-    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Typed, principal_of, said, text_at,
+    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Suggestions, Typed, principal_of, said,
+    text_at,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Prompts: messages for a model, with places to fill in.
 
 use mcp_kit::types::{ContentBlock, PromptMessage, Role};
-use mcp_kit::{Client, Context, Failure, Prompt, Server, Typed, User};
+use mcp_kit::{Client, Context, Failure, Prompt, Server, Suggestions, Typed, User};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
