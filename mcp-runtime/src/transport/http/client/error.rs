@@ -9,7 +9,6 @@ use mcp_protocol_machine::Excerpt;
 use reqwest::StatusCode;
 use reqwest::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 
-use super::conversation::Conversation;
 use super::events::TooLong;
 use super::identity::SessionIdentity;
 use super::redirect::Redirect;
@@ -225,14 +224,14 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn new(
-        conversation: &Conversation,
         response: &Response,
         identity: &SessionIdentity,
+        redirect: Option<Redirect>,
     ) -> Failure {
         Failure {
             status: response.status(),
             authenticate: authenticate(response),
-            redirect: conversation.redirect(response),
+            redirect,
             retry_after: retry_after(response),
             in_session: identity.id.is_some(),
         }

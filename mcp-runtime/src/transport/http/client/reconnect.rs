@@ -120,7 +120,7 @@ async fn begin(
         }
         if !status.is_success() {
             let retry_after = retry_after(&response);
-            let failure = Failure::new(conversation, &response, &identity);
+            let failure = Failure::new(&response, &identity, conversation.redirect(&response));
             let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
             let failed = match parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
                 Ok(Envelope::Error { error, .. }) => ReconnectError::Refused(error).into(),
