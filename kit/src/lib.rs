@@ -27,7 +27,6 @@
 //!
 //! `server/` has servers, and `connection/` what a program that calls servers uses; `schema.rs` reads what types say of
 //! themselves, for both. Below is [`mcp_protocols::eras`], which a program may use by itself.
-#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod answer;
 mod connection;
