@@ -95,7 +95,6 @@
 //! - Methods that begin with `_` are extensions: `extension` and `send_extension_notification`, on both sides.
 //! - The crate has the stable methods of version 1. The features of `agent-client-protocol-schema` for unstable methods add
 //!   fields to payloads, and no methods here.
-#![warn(missing_docs, clippy::missing_errors_doc)]
 
 // The `.session` file names its payload types by their public path.
 extern crate self as acp_protocols;

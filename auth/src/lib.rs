@@ -10,7 +10,6 @@
 //! redirect is followed.
 //!
 //! `challenge.rs`, `metadata.rs` and `scopes.rs` have what both sides say to each other.
-#![warn(missing_docs, clippy::missing_errors_doc)]
 
 #[cfg(any(feature = "client", feature = "server"))]
 mod challenge;

@@ -7,12 +7,16 @@ use std::time::Duration;
 use mcp_kit::prelude::*;
 use serde::Deserialize;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long after a server could not be reached, or has ended, it is started again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a request waits for a server that is being started.
+/// How long a request waits for the one server that can answer it.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a request that is for all servers waits for those that have just been started, and for a list of one.
+const FOR_ALL: Duration = Duration::from_secs(3);
 
 /// How a server is reached.
 #[derive(Deserialize)]
@@ -28,36 +32,68 @@ pub(crate) enum Entry {
     },
 }
 
+/// Whether a server can be called.
+enum State {
+    Starting,
+    Connected(Arc<Connection>),
+    Gone,
+}
+
 /// A server behind, and the connection to it while there is one.
 pub(crate) struct Behind {
     pub(crate) name: String,
-    connection: watch::Receiver<Option<Arc<Connection>>>,
+    state: watch::Receiver<State>,
+    /// Requests for all servers do without this one from then on, if it has not been reached.
+    awaited_until: Instant,
 }
 
 impl Behind {
     /// Starts a server.
     pub(crate) fn start(name: String, entry: Entry, changes: Changes) -> Arc<Behind> {
-        let (connected, connection) = watch::channel(None);
-        tokio::spawn(keep(name.clone(), entry, changes, connected));
-        Arc::new(Behind { name, connection })
+        let (states, state) = watch::channel(State::Starting);
+        tokio::spawn(keep(name.clone(), entry, changes, states));
+        Arc::new(Behind { name, state, awaited_until: Instant::now() + FOR_ALL })
     }
 
-    /// The connection, if there is one in time.
+    /// The connection, for a request that no other server can answer: if there is one in time.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Failure> {
-        let mut connection = self.connection.clone();
-        let connected = tokio::time::timeout(PATIENCE, connection.wait_for(Option::is_some)).await;
-        let connected = connected.ok().and_then(Result::ok).and_then(|connected| connected.clone());
-        Ok(connected.ok_or_else(|| format!("the server `{}` cannot be reached", self.name))?)
+        let mut state = self.state.clone();
+        let connected = timeout(PATIENCE, state.wait_for(|state| matches!(state, State::Connected(_)))).await;
+        match connected.ok().and_then(Result::ok).as_deref() {
+            Some(State::Connected(connection)) => Ok(Arc::clone(connection)),
+            _ => Err(format!("the server `{}` cannot be reached", self.name).into()),
+        }
+    }
+
+    /// The connection, for a request that is for all servers: if there is one, or the server has just been started and
+    /// there soon is.
+    pub(crate) async fn connected(&self) -> Option<Arc<Connection>> {
+        let mut state = self.state.clone();
+        let started = state.wait_for(|state| !matches!(state, State::Starting));
+        let _ = timeout_at(self.awaited_until, started).await;
+        match &*self.state.borrow() {
+            State::Connected(connection) => Some(Arc::clone(connection)),
+            State::Starting | State::Gone => None,
+        }
+    }
+
+    /// A list of the server: nothing if it cannot be reached, or does not answer in time.
+    pub(crate) async fn list<T, F>(&self, list: impl FnOnce(Arc<Connection>) -> F) -> Vec<T>
+    where
+        F: Future<Output = Result<Vec<T>, Error>>,
+    {
+        let Some(connection) = self.connected().await else { return Vec::new() };
+        match timeout(FOR_ALL, list(connection)).await {
+            Ok(Ok(listed)) => return listed,
+            Ok(Err(error)) => eprintln!("{}: {error}", self.name),
+            Err(_) => eprintln!("{}: a list was not answered in time", self.name),
+        }
+        Vec::new()
     }
 }
 
 /// Connects to a server, and again when the connection has ended.
-async fn keep(
-    name: String,
-    entry: Entry,
-    changes: Changes,
-    connected: watch::Sender<Option<Arc<Connection>>>,
-) {
+async fn keep(name: String, entry: Entry, changes: Changes, states: watch::Sender<State>) {
     loop {
         match connect(&entry).await {
             Ok(connection) => {
@@ -66,7 +102,7 @@ async fn keep(
                     // Another server has it, if this one does not.
                     let _ = connection.pass_on_watch(uri, &changes).await;
                 }
-                connected.send_replace(Some(Arc::clone(&connection)));
+                states.send_replace(State::Connected(Arc::clone(&connection)));
                 // It has other tools than the one before, and than none.
                 changes.tools();
                 changes.prompts();
@@ -74,10 +110,10 @@ async fn keep(
                 if let Err(error) = connection.pass_on_changes(&changes).await {
                     eprintln!("{name}: {error}");
                 }
-                connected.send_replace(None);
             }
             Err(error) => eprintln!("{name}: {error}"),
         }
+        states.send_replace(State::Gone);
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -1,7 +1,9 @@
 //! What the gateway has: the tools, prompts and resources of all servers behind it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use futures_util::future::join_all;
 use mcp_kit::prelude::*;
 
 use super::Gateway;
@@ -15,16 +17,20 @@ fn owner<'a, 'b>(gateway: &'a Gateway, name: &'b str) -> Option<(&'a Behind, &'b
     })
 }
 
+/// What all servers have, which are asked side by side: a server that does not answer does not hide the others.
+async fn of_all<T, F: Future<Output = Vec<T>>>(gateway: &Gateway, list: impl Fn(Arc<Behind>) -> F) -> Vec<T> {
+    let lists = gateway.behind.iter().map(|behind| list(Arc::clone(behind)));
+    join_all(lists).await.into_iter().flatten().collect()
+}
+
 impl Tools<Gateway> for Gateway {
     async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Tool>, Failure> {
-        let mut all = Vec::new();
-        for behind in &gateway.behind {
-            for mut tool in behind.connection().await?.tools().await? {
-                tool.name = format!("{}_{}", behind.name, tool.name);
-                all.push(tool);
-            }
-        }
-        Ok(all)
+        let list = |behind: Arc<Behind>| async move {
+            let mut tools = behind.list(|server| async move { server.tools().await }).await;
+            tools.iter_mut().for_each(|tool| tool.name = format!("{}_{}", behind.name, tool.name));
+            tools
+        };
+        Ok(of_all(gateway, list).await)
     }
 
     async fn call(
@@ -40,14 +46,12 @@ impl Tools<Gateway> for Gateway {
 
 impl Prompts<Gateway> for Gateway {
     async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
-        let mut all = Vec::new();
-        for behind in &gateway.behind {
-            for mut prompt in behind.connection().await?.prompts().await? {
-                prompt.name = format!("{}_{}", behind.name, prompt.name);
-                all.push(prompt);
-            }
-        }
-        Ok(all)
+        let list = |behind: Arc<Behind>| async move {
+            let mut prompts = behind.list(|server| async move { server.prompts().await }).await;
+            prompts.iter_mut().for_each(|prompt| prompt.name = format!("{}_{}", behind.name, prompt.name));
+            prompts
+        };
+        Ok(of_all(gateway, list).await)
     }
 
     async fn get(
@@ -65,7 +69,7 @@ impl Prompts<Gateway> for Gateway {
         _: &Context,
         name: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         let Some((behind, prompt)) = owner(gateway, name) else { return Ok(None) };
         let prompt = PromptReference::new(prompt);
         Ok(Some(behind.connection().await?.pass_on_completion(prompt, typed).await?))
@@ -75,19 +79,17 @@ impl Prompts<Gateway> for Gateway {
 /// A URI is what it is behind. The first server that has something there answers.
 impl Resources<Gateway> for Gateway {
     async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Resource>, Failure> {
-        let mut all = Vec::new();
-        for behind in &gateway.behind {
-            all.extend(behind.connection().await?.resources().await?);
-        }
-        Ok(all)
+        let list = |behind: Arc<Behind>| async move {
+            behind.list(|server| async move { server.resources().await }).await
+        };
+        Ok(of_all(gateway, list).await)
     }
 
     async fn templates(gateway: &Gateway, _: &Context) -> Result<Vec<ResourceTemplate>, Failure> {
-        let mut all = Vec::new();
-        for behind in &gateway.behind {
-            all.extend(behind.connection().await?.resource_templates().await?);
-        }
-        Ok(all)
+        let list = |behind: Arc<Behind>| async move {
+            behind.list(|server| async move { server.resource_templates().await }).await
+        };
+        Ok(of_all(gateway, list).await)
     }
 
     async fn read(
@@ -96,7 +98,8 @@ impl Resources<Gateway> for Gateway {
         client: Client,
     ) -> Result<Option<Vec<ResourceContents>>, Failure> {
         for behind in &gateway.behind {
-            if let Ok(contents) = behind.connection().await?.pass_on_read(uri, &client).await {
+            let Some(server) = behind.connected().await else { continue };
+            if let Ok(contents) = server.pass_on_read(uri, &client).await {
                 return Ok(Some(contents));
             }
         }
@@ -105,7 +108,8 @@ impl Resources<Gateway> for Gateway {
 
     async fn watch(gateway: &Gateway, _: &Context, uri: &str) -> Result<bool, Failure> {
         for behind in &gateway.behind {
-            if behind.connection().await?.pass_on_watch(uri, &gateway.changes).await.is_ok() {
+            let Some(server) = behind.connected().await else { continue };
+            if server.pass_on_watch(uri, &gateway.changes).await.is_ok() {
                 return Ok(true);
             }
         }
@@ -117,10 +121,11 @@ impl Resources<Gateway> for Gateway {
         _: &Context,
         template: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         for behind in &gateway.behind {
+            let Some(server) = behind.connected().await else { continue };
             let template = ResourceTemplateReference::new(template);
-            if let Ok(values) = behind.connection().await?.pass_on_completion(template, typed).await {
+            if let Ok(values) = server.pass_on_completion(template, typed).await {
                 return Ok(Some(values));
             }
         }

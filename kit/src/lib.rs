@@ -27,7 +27,6 @@
 //!
 //! `server/` has servers, and `connection/` what a program that calls servers uses; `schema.rs` reads what types say of
 //! themselves, for both. Below is [`mcp_protocols::eras`], which a program may use by itself.
-#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod answer;
 mod connection;
@@ -51,5 +50,5 @@ pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, Timeou
 pub use server::ClientLog;
 pub use server::{
     Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Prompts, Resource, ResourceNotFound,
-    Resources, Roots, Server, Tool, Tools, Typed, User, blob_at, principal_of, said, text_at,
+    Resources, Roots, Server, Suggestions, Tool, Tools, Typed, User, blob_at, principal_of, said, text_at,
 };

@@ -30,7 +30,6 @@
 //! the message. A registration may also carry options, such as `resolveProvider`, or have a name that is not a method,
 //! `textDocument/semanticTokens`. The session does not read these: a program that agrees on them calls
 //! `grant_capability`, on both sides.
-#![warn(missing_docs, clippy::missing_errors_doc)]
 
 // The `.session` files name their payload types by their public path.
 extern crate self as lsp_protocols;

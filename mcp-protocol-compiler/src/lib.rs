@@ -4,7 +4,6 @@
 //! makes Rust code and tables, and [`diagram`] draws it. [`diagnostic`] prints what was found, [`explain`] has a page for
 //! each code, [`format`](format()) lays a file out, and [`dual`] writes a session type from the other side. [`symbols`]
 //! says where names are declared and used.
-#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod compat;
 pub mod diagnostic;

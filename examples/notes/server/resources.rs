@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_kit::types::{self, PromptMessage, ResourceContents, Role};
 use mcp_kit::{
-    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Typed, principal_of, said, text_at,
+    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Suggestions, Typed, principal_of, said,
+    text_at,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +60,7 @@ impl Prompt<Store> for Review {
         Ok(vec![said(Role::User, format!("Review these notes about {}:\n{notes}", self.tag))])
     }
 
-    async fn complete(notes: &Store, context: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+    async fn complete(notes: &Store, context: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
         let notes = notes.find(&owner(principal_of(context)), "", &typed.text)?;
         let tags: BTreeSet<_> = notes.into_iter().map(|note| note.tag).collect();
         Ok(tags.into_iter().filter(|tag| !tag.is_empty()).collect())

@@ -13,7 +13,7 @@ use mcp_protocols::rounds::{RoundsError, User};
 use mcp_runtime::RpcError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::server::{Client, Typed};
+use super::super::server::{Client, Suggestions, Typed};
 use super::connected::Connection;
 use super::handlers::Handlers;
 
@@ -135,13 +135,13 @@ impl Connection {
     }
 
     /// Passes on the question which values fit what a user has typed: of an argument of a prompt, as in
-    /// `PromptReference::new("review")`, or of a variable of a resource template.
+    /// `PromptReference::new("review")`, or of a variable of a resource template. How many there are is passed on, too.
     ///
     /// ```no_run
     /// # use mcp_kit::types::PromptReference;
-    /// # use mcp_kit::{Connection, Failure, Typed};
+    /// # use mcp_kit::{Connection, Failure, Suggestions, Typed};
     /// /// What `Prompts::complete` of a gateway does.
-    /// async fn complete(server: &Connection, name: &str, typed: &Typed) -> Result<Option<Vec<String>>, Failure> {
+    /// async fn complete(server: &Connection, name: &str, typed: &Typed) -> Result<Option<Suggestions>, Failure> {
     ///     Ok(Some(server.pass_on_completion(PromptReference::new(name), typed).await?))
     /// }
     /// ```
@@ -152,13 +152,13 @@ impl Connection {
         &self,
         of: impl Into<CompletionReference>,
         typed: &Typed,
-    ) -> Result<Vec<String>, RpcError> {
+    ) -> Result<Suggestions, RpcError> {
         let argument = CompletionArgument::new(&typed.argument, &typed.text);
         let mut params = CompleteParams::new(of, argument, self.client().meta());
         if !typed.others.is_empty() {
             params = params.context(CompletionContext::new().arguments(typed.others.clone()));
         }
-        Ok(self.client().complete(params).await?.completion.values)
+        Ok(self.client().complete(params).await?.completion.into())
     }
 
     /// The metadata of a request that is passed on: its client says how much of the log it wants to hear.

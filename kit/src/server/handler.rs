@@ -4,11 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mcp_protocols::eras::types::{
-    CacheScope, CallToolParams, CallToolResult, CompleteParams, CompleteResult, Completion,
-    CompletionReference, GetPromptParams, GetPromptResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Object, PaginatedParams,
-    PromptsCapability, ReadResourceParams, ReadResourceResult, ResourcesCapability, ServerCapabilities,
-    ToolsCapability,
+    CacheScope, CallToolParams, CallToolResult, CompleteParams, CompleteResult, CompletionReference,
+    GetPromptParams, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Object, PaginatedParams, PromptsCapability, ReadResourceParams,
+    ReadResourceResult, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
 use mcp_protocols::eras::{Asker, Changes, Context, Handler, Offer};
 use mcp_protocols::rounds::Round;
@@ -19,6 +18,7 @@ use super::super::failure::{Failure, refusal};
 use super::log::logged;
 use super::not_found::{ResourceNotFound, resource_refusal};
 use super::page::page;
+use super::suggestions::Suggestions;
 use super::typed::Typed;
 use super::{prompt, prompts, resource, resources, tool, tools};
 
@@ -37,9 +37,6 @@ pub(super) struct Parts<S> {
     pub(super) other_resources: Vec<resources::ResourcesEntry<S>>,
     pub(super) page_size: usize,
 }
-
-/// How many values a client gets for an argument, as the revisions say.
-const MOST_VALUES: usize = 100;
 
 /// Without the feature, what is logged goes only to the program's own subscriber.
 #[cfg(not(feature = "tracing"))]
@@ -146,7 +143,7 @@ impl<S: Send + Sync + 'static> Parts<S> {
         &self,
         context: Context,
         params: CompleteParams,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         let state = || Arc::clone(&self.state);
         let (name, known, others): (_, _, Vec<prompts::CompleteOf<S>>) = match &params.r#ref {
             CompletionReference::RefPrompt(prompt) => (
@@ -172,7 +169,7 @@ impl<S: Send + Sync + 'static> Parts<S> {
             }
         }
         // Whether it is one of them, only their lists say.
-        Ok((!others.is_empty()).then(Vec::new))
+        Ok((!others.is_empty()).then(Suggestions::default))
     }
 
     fn find_resource(&self, uri: &str) -> Option<&resource::ResourceEntry<S>> {
@@ -319,10 +316,6 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
     async fn complete(&self, context: Context, params: CompleteParams) -> Result<CompleteResult, RpcError> {
         let unknown = || RpcError::invalid_params("there is no such prompt or resource template");
         let values = self.suggested(context, params).await.map_err(refusal)?.ok_or_else(unknown)?;
-        let (total, more) = (values.len(), values.len() > MOST_VALUES);
-        let mut completion = Completion::new(values.into_iter().take(MOST_VALUES));
-        completion.total = i64::try_from(total).ok();
-        completion.has_more = Some(more);
-        Ok(CompleteResult::new(completion))
+        Ok(CompleteResult::new(values.into_completion()))
     }
 }

@@ -3,7 +3,8 @@
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type; so have
 //! `tools.rs`, `prompts.rs` and `resources.rs`, for what is known only while the program runs. `needs.rs` and
 //! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
-//! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions. A program that is a client
+//! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions,
+//! and `suggestions.rs` what it gets. A program that is a client
 //! itself uses `connection/`.
 
 mod builder;
@@ -22,6 +23,7 @@ mod prompt;
 mod prompts;
 mod resource;
 mod resources;
+mod suggestions;
 mod template;
 mod tool;
 mod tools;
@@ -41,6 +43,7 @@ pub use prompt::{Prompt, said};
 pub use prompts::Prompts;
 pub use resource::{Resource, blob_at, text_at};
 pub use resources::Resources;
+pub use suggestions::Suggestions;
 pub use tool::Tool;
 pub use tools::Tools;
 pub use typed::Typed;

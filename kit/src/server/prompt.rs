@@ -19,6 +19,7 @@ use super::super::schema::{arguments_of, description_of, kind_of, name_of, read}
 use super::client::Client;
 use super::needs::Needs;
 use super::problem::Problem;
+use super::suggestions::Suggestions;
 use super::typed::Typed;
 
 /// A prompt of a server with the state `S`: its arguments are the fields of the type, which the user fills in as texts.
@@ -73,9 +74,9 @@ pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         state: &S,
         context: &Context,
         typed: &Typed,
-    ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send {
+    ) -> impl Future<Output = Result<Suggestions, Failure>> + Send {
         let _ = (state, context, typed);
-        std::future::ready(Ok(Vec::new()))
+        std::future::ready(Ok(Suggestions::default()))
     }
 }
 
@@ -90,7 +91,7 @@ type Got = Result<GetPromptResult, RpcError>;
 pub(crate) type Complete<S> =
     Box<dyn Fn(Arc<S>, Context, Typed) -> BoxFuture<'static, Completed> + Send + Sync>;
 
-type Completed = Result<Vec<String>, Failure>;
+type Completed = Result<Suggestions, Failure>;
 
 /// A prompt that a server has.
 pub(crate) struct PromptEntry<S> {
@@ -148,7 +149,7 @@ impl<S: Send + Sync + 'static> PromptEntry<S> {
                     Ok(result)
                 })
             }),
-            complete: Box::new(|_, _, _| Box::pin(std::future::ready(Ok(Vec::new())))),
+            complete: Box::new(|_, _, _| Box::pin(std::future::ready(Ok(Suggestions::default())))),
         })
     }
 

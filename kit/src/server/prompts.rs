@@ -10,6 +10,7 @@ use mcp_runtime::RpcError;
 
 use super::super::failure::{Failure, refusal};
 use super::client::Client;
+use super::suggestions::Suggestions;
 use super::typed::Typed;
 
 /// Prompts of a server with the state `S` that are known only while it runs, such as those of other servers or of a
@@ -66,7 +67,7 @@ pub trait Prompts<S: Sync>: 'static {
         context: &Context,
         name: &str,
         typed: &Typed,
-    ) -> impl Future<Output = Result<Option<Vec<String>>, Failure>> + Send {
+    ) -> impl Future<Output = Result<Option<Suggestions>, Failure>> + Send {
         let _ = (state, context, name, typed);
         std::future::ready(Ok(None))
     }
@@ -78,7 +79,7 @@ type Got = Result<Option<GetPromptResult>, Failure>;
 /// Suggests values for an argument of what has a name, or a URI.
 pub(crate) type CompleteOf<S> = fn(Arc<S>, Context, String, Typed) -> BoxFuture<'static, Suggested>;
 
-type Suggested = Result<Option<Vec<String>>, Failure>;
+type Suggested = Result<Option<Suggestions>, Failure>;
 
 /// Prompts that a server has.
 pub(crate) struct PromptsEntry<S> {

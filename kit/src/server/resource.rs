@@ -19,6 +19,7 @@ use super::needs::Needs;
 use super::not_found::ResourceNotFound;
 use super::problem::Problem;
 use super::prompt::{Complete, from_texts};
+use super::suggestions::Suggestions;
 use super::template::Template;
 use super::typed::Typed;
 
@@ -94,9 +95,9 @@ pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         state: &S,
         context: &Context,
         typed: &Typed,
-    ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send {
+    ) -> impl Future<Output = Result<Suggestions, Failure>> + Send {
         let _ = (state, context, typed);
-        std::future::ready(Ok(Vec::new()))
+        std::future::ready(Ok(Suggestions::default()))
     }
 }
 

@@ -10,6 +10,7 @@ use mcp_runtime::RpcError;
 use super::super::failure::{Failure, refusal};
 use super::client::Client;
 use super::prompts::CompleteOf;
+use super::suggestions::Suggestions;
 use super::typed::Typed;
 
 /// Resources of a server with the state `S` that are known only while it runs, such as those of other servers.
@@ -79,7 +80,7 @@ pub trait Resources<S: Sync>: 'static {
         context: &Context,
         template: &str,
         typed: &Typed,
-    ) -> impl Future<Output = Result<Option<Vec<String>>, Failure>> + Send {
+    ) -> impl Future<Output = Result<Option<Suggestions>, Failure>> + Send {
         let _ = (state, context, template, typed);
         std::future::ready(Ok(None))
     }

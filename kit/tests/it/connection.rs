@@ -9,7 +9,7 @@ use mcp_kit::transport::duplex;
 use mcp_kit::types::*;
 use mcp_kit::{
     Answer, CallError, Change, Changes, Client, ConnectOptions, Connection, Context, Era, Failure, Json,
-    Model, Resource, Roots, Server, Tool, Typed, User, text_at, types,
+    Model, Resource, Roots, Server, Suggestions, Tool, Typed, User, text_at, types,
 };
 use mcp_runtime::Error;
 use schemars::JsonSchema;
@@ -100,8 +100,8 @@ impl Resource<()> for Leaf {
         if self.id < 7 { Ok(()) } else { Err("it does not change".into()) }
     }
 
-    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
-        Ok(vec![format!("{}{}", typed.argument, typed.text)])
+    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
+        Ok(vec![format!("{}{}", typed.argument, typed.text)].into())
     }
 }
 

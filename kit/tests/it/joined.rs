@@ -28,8 +28,8 @@ impl Prompt<()> for Greet {
         Ok(vec![said(Role::User, format!("Greet {name} in {}.", self.language))])
     }
 
-    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
-        Ok(vec![format!("{}erman", typed.text)])
+    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
+        Ok(vec![format!("{}erman", typed.text)].into())
     }
 }
 
@@ -54,8 +54,8 @@ impl Resource<()> for Leaf {
         Ok(vec![types::Resource::new("leaf://1", "one"), types::Resource::new("own://1", "two")])
     }
 
-    async fn complete((): &(), _: &Context, _: &Typed) -> Result<Vec<String>, Failure> {
-        Ok(vec!["1".to_owned()])
+    async fn complete((): &(), _: &Context, _: &Typed) -> Result<Suggestions, Failure> {
+        Ok(["1"].into_iter().collect())
     }
 }
 
@@ -84,9 +84,9 @@ impl Prompts<Behind> for Behind {
         _: &Context,
         name: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         match name {
-            "greet" => Ok(Some(behind.0.complete_prompt(name, &typed.argument, &typed.text).await?)),
+            "greet" => Ok(Some(behind.0.complete_prompt(name, &typed.argument, &typed.text).await?.into())),
             _ => Ok(None),
         }
     }
@@ -121,10 +121,10 @@ impl Resources<Behind> for Behind {
         _: &Context,
         template: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         match template {
             "leaf://{id}" => {
-                Ok(Some(behind.0.complete_resource(template, &typed.argument, &typed.text).await?))
+                Ok(Some(behind.0.complete_resource(template, &typed.argument, &typed.text).await?.into()))
             }
             _ => Ok(None),
         }

@@ -30,9 +30,11 @@ impl Resource<()> for Note {
         if self.id < 7 { Ok(()) } else { Err("it does not change".into()) }
     }
 
-    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
         let others = typed.others.iter().map(|(name, value)| format!("{name}={value}"));
-        Ok([typed.argument.clone(), typed.text.clone()].into_iter().chain(others).collect())
+        let values: Suggestions =
+            [typed.argument.clone(), typed.text.clone()].into_iter().chain(others).collect();
+        Ok(values.of_total(340))
     }
 }
 
@@ -64,7 +66,7 @@ impl Resources<Gateway> for Gateway {
         _: &Context,
         template: &str,
         typed: &Typed,
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Suggestions>, Failure> {
         let template = ResourceTemplateReference::new(template);
         Ok(Some(gateway.behind.pass_on_completion(template, typed).await?))
     }
@@ -151,8 +153,9 @@ async fn what_is_typed_is_completed_behind() {
         let params =
             CompleteParams::new(template, CompletionArgument::new("id", "1"), client.client().meta());
         let others = CompletionContext::new().arguments([("year".to_owned(), "2026".to_owned())]);
-        let values = client.client().complete(params.context(others)).await.unwrap().completion.values;
-        assert_eq!(values, ["id", "1", "year=2026"], "{before:?} {behind:?}");
+        let completion = client.client().complete(params.context(others)).await.unwrap().completion;
+        assert_eq!(completion.values, ["id", "1", "year=2026"], "{before:?} {behind:?}");
+        assert_eq!((completion.total, completion.has_more), (Some(340), Some(true)), "{before:?} {behind:?}");
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 
 use mcp_kit::types::*;
 use mcp_kit::{
-    Answer, Client, Context, Failure, Json, Model, Problem, Prompt, Resource, ResourceNotFound, Server, Tool,
-    Typed, User, said, text_at, types,
+    Answer, Client, Context, Failure, Json, Model, Problem, Prompt, Resource, ResourceNotFound, Server,
+    Suggestions, Tool, Typed, User, said, text_at, types,
 };
 use mcp_protocols::eras::{self, Change, Connector, Era};
 use mcp_protocols::rounds;
@@ -123,17 +123,13 @@ impl Prompt<Notes> for Weekly {
         prompt.title("Weekly summary")
     }
 
-    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
         let topics: &[&str] = match (&*typed.argument, typed.others.get("days").map(String::as_str)) {
             ("topic", Some("1")) => &["walk"],
             ("topic", _) => &["work", "home"],
             _ => &[],
         };
-        Ok(topics
-            .iter()
-            .filter(|topic| topic.starts_with(&typed.text))
-            .map(|&topic| topic.to_owned())
-            .collect())
+        Ok(topics.iter().copied().filter(|topic| topic.starts_with(&typed.text)).collect())
     }
 }
 

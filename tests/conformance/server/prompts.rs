@@ -1,7 +1,7 @@
 //! Prompts: messages for a model, with places to fill in.
 
 use mcp_kit::types::{ContentBlock, PromptMessage, Role};
-use mcp_kit::{Client, Context, Failure, Prompt, Server, Typed, User};
+use mcp_kit::{Client, Context, Failure, Prompt, Server, Suggestions, Typed, User};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -66,7 +66,7 @@ impl Prompt<Counter> for Compare {
         Ok(said([text(&format!("Compare `{}` with `{}`.", self.arg1, self.arg2))]))
     }
 
-    async fn complete(_: &Counter, _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
-        Ok(WORDS.into_iter().filter(|word| word.starts_with(&typed.text)).map(str::to_owned).collect())
+    async fn complete(_: &Counter, _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
+        Ok(WORDS.into_iter().filter(|word| word.starts_with(&typed.text)).collect())
     }
 }

@@ -1,5 +1,6 @@
-//! `examples/gateway`: a server in front of two others, the adder and the notes.
+//! `examples/gateway`: a server in front of the adder, the notes and one that does not answer.
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -18,10 +19,13 @@ struct Confirm {
 }
 
 #[tokio::test]
-async fn two_servers_are_one() {
+async fn two_servers_are_one_also_where_a_third_does_not_answer() {
+    // It takes connections, and never says anything.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = json!({ "url": format!("http://{}/mcp", listener.local_addr().unwrap()) });
     let servers = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gateway.json");
     let entry = |name: &str| json!({ "command": program(name) });
-    let list = json!({ "mcpServers": { "adder": entry("adder"), "notes": entry("notes") } });
+    let list = json!({ "mcpServers": { "a": silent, "adder": entry("adder"), "notes": entry("notes") } });
     std::fs::write(&servers, list.to_string()).unwrap();
     let mut command = Command::new(program("gateway"));
     command.arg(&servers);

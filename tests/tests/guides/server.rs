@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::get;
 use mcp_kit::ClientLog;
 use mcp_kit::prelude::*;
 use schemars::JsonSchema;
@@ -109,9 +114,9 @@ impl Prompt<Notes> for Weekly {
         Ok(vec![said(Role::User, format!("Summarise the notes of the last {days} days."))])
     }
 
-    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Suggestions, Failure> {
         let fits = |days: &&str| typed.argument == "days" && days.starts_with(&typed.text);
-        Ok(["1", "7", "30"].into_iter().filter(fits).map(str::to_owned).collect())
+        Ok(["1", "7", "30"].into_iter().filter(fits).collect())
     }
 }
 
@@ -156,6 +161,80 @@ async fn the_same_server_is_part_of_a_router() -> Result<(), Failure> {
     notes.close().await?;
     drop(stop);
     serving.await?
+}
+
+/// What each user has put into the cart.
+#[derive(Default)]
+struct Carts(Mutex<BTreeMap<String, Vec<String>>>);
+
+/// Puts something into the cart
+#[derive(Deserialize, JsonSchema)]
+struct PutIntoCart {
+    item: String,
+}
+
+impl Tool<Carts> for PutIntoCart {
+    type Needs = ();
+    type Output = String;
+
+    async fn run(self, carts: &Carts, client: Client) -> Result<String, Failure> {
+        let user = client.principal().ok_or("log in first")?;
+        let mut carts = carts.0.lock().map_err(|_| "the carts are lost")?;
+        let cart = carts.entry(user).or_default();
+        cart.push(self.item);
+        Ok(cart.join(", "))
+    }
+}
+
+/// The user that made a request.
+#[derive(Clone)]
+struct UserName(String);
+
+fn user_of(token: &str) -> Option<UserName> {
+    Some(UserName(token.strip_prefix("Bearer ")?.to_owned()))
+}
+
+/// Lets requests through that have a token, and says whose they are.
+async fn log_in(mut request: Request, next: Next) -> Result<Response, StatusCode> {
+    let token = request.headers().get("authorization").and_then(|token| token.to_str().ok());
+    let user = token.and_then(user_of).ok_or(StatusCode::UNAUTHORIZED)?;
+    request.extensions_mut().insert(user);
+    Ok(next.run(request).await)
+}
+
+fn carts() -> Server<Carts> {
+    Server::new("carts", "1.0.0", Carts::default()).tool::<PutIntoCart>()
+}
+
+#[tokio::test]
+async fn each_user_has_a_cart() -> Result<(), Failure> {
+    let options =
+        ServerOptions::new().principal(|head| head.extensions.get::<UserName>().map(|user| user.0.clone()));
+    let http = carts().http(options)?;
+    let router = axum::Router::new()
+        .route("/mcp", http.method_router())
+        .layer(middleware::from_fn(log_in))
+        .route("/health", get(|| async { "it is there" }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving =
+        tokio::spawn(async move { http.serve(listener, router, async { drop(stopped.await) }).await });
+    let url = format!("http://{address}/mcp");
+    for (token, cart) in [("Bearer ada", "milk"), ("Bearer bob", "milk"), ("Bearer ada", "milk, milk")] {
+        let options = ConnectOptions::new("test", "1.0.0");
+        let client =
+            options.connect_to(&url, || HttpClient::new(&url)?.header("authorization", token)).await?;
+        assert_eq!(client.call_text("put_into_cart", json!({ "item": "milk" })).await?, cart);
+        client.close().await?;
+    }
+    let refused =
+        ConnectOptions::new("test", "1.0.0").connect_url(&url).await.err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|refused| refused.contains("status 401")));
+    assert_eq!(reqwest::get(format!("http://{address}/health")).await?.text().await?, "it is there");
+    drop(stop);
+    serving.await??;
+    Ok(())
 }
 
 #[test]
@@ -269,7 +348,7 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 12);
+    assert_eq!(examples, 15);
     let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
     assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
     for block in page.split("```json\n").skip(1) {

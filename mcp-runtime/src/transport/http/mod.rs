@@ -18,7 +18,7 @@ pub mod server;
 #[cfg(feature = "http-client")]
 pub use client::{
     Challenge, ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError,
-    RequestError, SessionProvider,
+    Redirect, RequestError, SessionProvider,
 };
 pub use headers::{LAST_EVENT_ID, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID};
 pub use mirrored::{ParamHeaderError, ParamHeaders};

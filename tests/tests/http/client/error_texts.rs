@@ -1,6 +1,7 @@
 //! The full texts of errors when a session cannot begin, or a call fails.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use axum::response::Response;
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
@@ -131,6 +132,22 @@ async fn a_status_says_what_to_do_about_it() {
             "the session with the server could not begin: the server answered with status 302 (Found): it redirects to \
              another address, which is not followed: give `HttpClient` the final one"
         );
+        let redirects = greeted(|| {
+            let mut response = fake::status(307);
+            response.headers_mut().insert("location", "/mcp/".parse().unwrap());
+            response
+        });
+        assert_eq!(
+            redirects.await.to_string(),
+            "the session with the server could not begin: the server answered with status 307 (Temporary Redirect): it \
+             redirects to the same address with a `/` at the end, which is not followed: give `HttpClient` that one"
+        );
+        let busy = greeted(|| {
+            let mut response = fake::status(503);
+            response.headers_mut().insert("retry-after", "7".parse().unwrap());
+            response
+        });
+        assert_eq!(busy.await.retry_after(), Some(Duration::from_secs(7)));
         let nowhere = greeted(|| fake::text(404, "text/html", "<h1>not\n here</h1>\n"));
         assert_eq!(
             nowhere.await.to_string(),

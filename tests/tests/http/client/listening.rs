@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method};
+use mcp_protocols::mcp_2025_03_26::McpClient;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient};
+use mcp_runtime::{Options, Report};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::fake::{self, Asked};
-use super::ready;
+use super::fake::{self, Asked, Fake};
 use super::test_server::guarded;
+use super::{initialize, ready, transport};
 
 /// A server that takes a moment to open a stream, and says of a tool whether it had done so when it was asked for tools.
 /// The status is that of its answer to GET.
@@ -77,6 +79,37 @@ async fn it_waits_for_a_limited_time_and_only_for_a_wanted_stream() {
         assert_eq!(first_call(&url, hasty).await, "unheard");
         let deaf = ClientOptions::default().listen(false).listen_within(Duration::from_secs(3600));
         assert_eq!(first_call(&url, deaf).await, "unheard");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_compressed_stream_is_said_to_be_one() {
+    guarded(async {
+        let server = Fake::start(|asked, _| match asked.what() {
+            "initialize" => fake::hello(asked, "2025-03-26", json!({}), "one"),
+            "GET" => {
+                let mut response = fake::text(200, "text/event-stream", "what is compressed");
+                response.headers_mut().insert("content-encoding", "br".parse().unwrap());
+                response
+            }
+            _ => fake::status(202),
+        })
+        .await;
+        let (report, mut reports) = tokio::sync::mpsc::unbounded_channel();
+        let options = Options::default().on_report(move |said| {
+            if let Report::NotListening { problem } = said {
+                report.send(problem.clone()).unwrap();
+            }
+        });
+        let session = McpClient::with_options(transport(&server.url()), options);
+        let session = session.initialize(initialize()).await.unwrap().1.send_initialized().await.unwrap();
+        assert_eq!(
+            reports.recv().await.unwrap(),
+            "the answer is encoded with `br`, which the client did not ask for: have the server, or a proxy in front of \
+             it, send it as it is"
+        );
+        session.abort();
     })
     .await;
 }

@@ -22,6 +22,7 @@ use super::message::PostMessage;
 use super::options::ClientOptions;
 use super::posters::Posters;
 use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
+use super::redirect::Redirect;
 use super::repeated::ToolTable;
 use super::response::Response;
 use super::running::{Over, RunningRequests};
@@ -242,6 +243,11 @@ impl Conversation {
             }
             previous = Some(Box::new(challenge));
         }
+    }
+
+    /// Where an answer of the server redirects to, if it does.
+    pub(super) fn redirect(&self, response: &Response) -> Option<Redirect> {
+        Redirect::of(response, &self.url)
     }
 
     fn request(

@@ -3,13 +3,15 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_protocol_machine::Excerpt;
 use reqwest::StatusCode;
-use reqwest::header::WWW_AUTHENTICATE;
+use reqwest::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::events::TooLong;
 use super::identity::SessionIdentity;
+use super::redirect::Redirect;
 use super::request_error::RequestError;
 use super::response::Response;
 use crate::error::{DisconnectReason, Error, ReconnectError};
@@ -68,6 +70,10 @@ pub enum HttpError {
         body: String,
         /// The header `WWW-Authenticate`: how the client is to authenticate. Several are joined by commas.
         authenticate: Option<String>,
+        /// Where the server redirects to.
+        redirect: Option<Redirect>,
+        /// The header `Retry-After`, if it is in seconds: how long the server asks the client to wait.
+        retry_after: Option<Duration>,
         /// Whether the request named a session.
         in_session: bool,
     },
@@ -97,9 +103,15 @@ error_texts! {
         Self::NoTls(cause) => (
             "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"
         ) from cause,
-        Self::Status { status, error, body, in_session, .. } => (
+        Self::Status { status, error, body, redirect, in_session, .. } => (
             "{}",
-            StatusText { status: *status, error: error.as_ref(), body, in_session: *in_session }
+            StatusText {
+                status: *status,
+                error: error.as_ref(),
+                body,
+                redirect: *redirect,
+                in_session: *in_session,
+            }
         ),
         Self::Form(value) => ("the address is not a Streamable HTTP endpoint: it answered {}", form(value)),
         Self::Encoding(value) => (
@@ -195,18 +207,32 @@ pub(super) fn authenticate(response: &Response) -> Option<String> {
     Some(asked.join(", ")).filter(|asked| !asked.is_empty())
 }
 
+/// How long a server wants the client to wait, if it says so in seconds.
+pub(super) fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    seconds.parse().ok().map(Duration::from_secs)
+}
+
 /// The head of an answer that stands for a failure, before its body is read.
 pub(super) struct Failure {
     pub(super) status: StatusCode,
     authenticate: Option<String>,
+    redirect: Option<Redirect>,
+    retry_after: Option<Duration>,
     in_session: bool,
 }
 
 impl Failure {
-    pub(super) fn new(response: &Response, identity: &SessionIdentity) -> Failure {
+    pub(super) fn new(
+        response: &Response,
+        identity: &SessionIdentity,
+        redirect: Option<Redirect>,
+    ) -> Failure {
         Failure {
             status: response.status(),
             authenticate: authenticate(response),
+            redirect,
+            retry_after: retry_after(response),
             in_session: identity.id.is_some(),
         }
     }
@@ -223,6 +249,8 @@ impl Failure {
             error,
             body: String::from_utf8_lossy(said).into_owned(),
             authenticate: self.authenticate,
+            redirect: self.redirect,
+            retry_after: self.retry_after,
             in_session: self.in_session,
         }
     }
@@ -233,6 +261,7 @@ struct StatusText<'a> {
     status: u16,
     error: Option<&'a RpcError>,
     body: &'a str,
+    redirect: Option<Redirect>,
     in_session: bool,
 }
 
@@ -244,9 +273,7 @@ impl fmt::Display for StatusText<'_> {
             write!(formatter, " ({name})")?;
         }
         let advice = match self.status {
-            301 | 302 | 303 | 307 | 308 => Some(
-                "it redirects to another address, which is not followed: give `HttpClient` the final one",
-            ),
+            301 | 302 | 303 | 307 | 308 => Some(self.redirect.unwrap_or(Redirect::Elsewhere).advice()),
             401 => Some("give `HttpClient` valid credentials with `.header(\"authorization\", …)`"),
             404 | 405 if !self.in_session => Some("this path is not a Streamable HTTP endpoint"),
             _ => None,
@@ -302,6 +329,21 @@ impl Error {
     /// ```
     pub fn is_unreachable(&self) -> bool {
         self.http().is_some_and(HttpError::may_pass)
+    }
+
+    /// Returns how long the server asks the program to wait before it sends the same message again: over HTTP, what the header
+    /// `Retry-After` of its answer says in seconds.
+    ///
+    /// ```
+    /// use mcp_runtime::Error;
+    ///
+    /// assert_eq!(Error::Closed.retry_after(), None);
+    /// ```
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.http() {
+            Some(HttpError::Status { retry_after, .. }) => *retry_after,
+            _ => None,
+        }
     }
 
     /// Returns whether the message was not sent at all: over HTTP, the server cannot be reached, or the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
-use super::answer::has_form;
+use super::answer::{compressed, has_form};
 use super::conversation::Conversation;
 use super::error::may_pass;
 use super::events::EventReader;
@@ -55,7 +55,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         };
         conversation.listened.notify_one();
         match answer {
-            Ok(mut response) if response.status().is_success() => {
+            Ok(mut response) if response.status().is_success() && compressed(&response).is_none() => {
                 if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
@@ -108,7 +108,10 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 failures = failures.saturating_add(1);
                 if !std::mem::replace(&mut reported, true) {
                     let problem = match failed {
-                        Ok(response) => format!("the server answers with status {}", response.status()),
+                        Ok(response) => compressed(&response).map_or_else(
+                            || format!("the server answers with status {}", response.status()),
+                            |error| error.to_string(),
+                        ),
                         Err(error) => error.to_string(),
                     };
                     conversation.note(Report::NotListening { problem });

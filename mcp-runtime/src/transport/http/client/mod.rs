@@ -13,8 +13,8 @@
 //! answers, and a request is cancelled by the end of its connection.
 //!
 //! - `http_client.rs`, `transport.rs`: the address of a server; a session with it, from its beginning to its end.
-//! - `options.rs`, `provider.rs`, `error.rs`, `request_error.rs`: settings; session ids and headers from the program;
-//!   errors.
+//! - `options.rs`, `provider.rs`, `error.rs`, `request_error.rs`, `redirect.rs`: settings; session ids and headers from the
+//!   program; errors.
 //! - `connections.rs`, `direct.rs`, `way.rs`: HTTP connections; those without TLS and a proxy; which of them lead to the
 //!   server.
 //! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `identity.rs`: how requests
@@ -43,6 +43,7 @@ mod posting;
 mod posts;
 mod provider;
 mod reconnect;
+mod redirect;
 mod repeated;
 mod request_error;
 mod response;
@@ -58,4 +59,5 @@ pub use error::{HttpClientError, HttpError};
 pub use http_client::HttpClient;
 pub use options::ClientOptions;
 pub use provider::{Challenge, HeaderProvider, SessionProvider};
+pub use redirect::Redirect;
 pub use request_error::RequestError;

@@ -239,7 +239,7 @@ async fn refused(
     identity: &SessionIdentity,
     response: &mut Response,
 ) -> Result<(), Error> {
-    let failure = Failure::new(response, identity);
+    let failure = Failure::new(response, identity, conversation.redirect(response));
     let is_json = has_form(response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = first_bytes(response, most).await;
@@ -314,7 +314,8 @@ async fn stream(
                 return Err(HttpError::SessionReplaced);
             }
             Ok(mut answer) => {
-                let (status, failure) = (answer.status(), Failure::new(&answer, identity));
+                let (status, failure) =
+                    (answer.status(), Failure::new(&answer, identity, conversation.redirect(&answer)));
                 let failure = failure.saying(&first_bytes(&mut answer, SAID).await);
                 if !may_pass(status) {
                     return Err(failure);

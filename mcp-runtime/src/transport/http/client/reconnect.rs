@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::Method;
-use reqwest::header::{HeaderValue, RETRY_AFTER};
+use reqwest::header::HeaderValue;
 
 use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
-use super::error::{Failure, HttpError, may_pass, not_delivered};
+use super::error::{Failure, HttpError, may_pass, not_delivered, retry_after};
 use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
@@ -120,7 +120,7 @@ async fn begin(
         }
         if !status.is_success() {
             let retry_after = retry_after(&response);
-            let failure = Failure::new(&response, &identity);
+            let failure = Failure::new(&response, &identity, conversation.redirect(&response));
             let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
             let failed = match parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
                 Ok(Envelope::Error { error, .. }) => ReconnectError::Refused(error).into(),
@@ -160,12 +160,6 @@ fn undelivered(error: HttpError) -> Failed {
         _ => ReconnectError::NotRepeatable,
     };
     Failed { may_pass, ..error.into() }
-}
-
-/// How many seconds a server wants the client to wait.
-fn retry_after(response: &Response) -> Option<Duration> {
-    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
-    seconds.parse().ok().map(Duration::from_secs)
 }
 
 /// Reads the reply to a request. Of what comes with it the session has had its own the first time; but a server may
