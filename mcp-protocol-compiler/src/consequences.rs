@@ -35,7 +35,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 28] = [
+const CONSEQUENCES: [(Code, Cause); 29] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
@@ -66,6 +66,8 @@ const CONSEQUENCES: [(Code, Cause); 28] = [
     // A message is unused if only an unused definition has it.
     (unused::UNUSED_MESSAGE, Cause::Finding(declarations::UNUSED_DEFINITION)),
     (unused::UNUSED_KEY, Cause::Finding(declarations::UNUSED_DEFINITION)),
+    // The step that could not be read may be the request.
+    (replies::WITHOUT_REQUEST, Cause::UnreadLine),
     // The undeclared name may be the missing request, or carry the missing key.
     (replies::WITHOUT_REQUEST, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
     (channels::KEYLESS_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),

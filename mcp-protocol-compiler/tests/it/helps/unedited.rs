@@ -7,6 +7,7 @@ use super::corpus;
 /// What stands in such a suggestion, and why no edit follows it.
 const WITHOUT: &[(&str, &str)] = &[
     ("delete one of the `capabilities", "which of the two is meant is the author's choice"),
+    ("exchange `!` and `?` where", "which of the two is meant is the author's choice"),
     ("name a message that the", "no message that the side sends has a payload"),
     ("name a request, or a group that has requests", "which request is meant is the author's choice"),
     ("write `during Order`", "the request is missing"),
@@ -85,7 +86,6 @@ const WITHOUT: &[(&str, &str)] = &[
         "declare it: `notification Order \"its/method\"` or",
         "which of the two, and the method, is the author's choice",
     ),
-    ("write `request` in place of `notification`", "its uses in session types lack the reply"),
     ("let it be one branch", "the branches are names, and the finding has the place of neither"),
     ("let the client go on with", "where a role goes on that has nothing to say is the author's choice"),
     ("next to `!Tip` at the start of", "what follows the added step is the author's choice"),
