@@ -1,6 +1,8 @@
-//! The files that the pages name are there.
+//! The files that the pages name are there, and so is all else that the guides to the code name.
 
+use std::collections::HashSet;
 use std::fs;
+use std::path::PathBuf;
 
 use layers::files;
 
@@ -35,6 +37,60 @@ fn every_source_file_that_a_page_names_is_there() {
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
     assert!(count > 50, "the pages name {count} files: are they read?");
+}
+
+/// What stands between backticks and looks like the name of a file, a folder or an item. A word in capitals, `NAME`, stands
+/// for any, and so does `S01xx`.
+fn names(page: &str) -> impl Iterator<Item = &str> {
+    // Blocks of code have an even number of backticks at each end.
+    let quoted = page.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
+    quoted.filter(|text| {
+        let is_name = text.chars().all(|sign| sign.is_alphanumeric() || "/._-".contains(sign));
+        let is_any = words(text).any(|word| {
+            word.len() > 1 && word.chars().all(|sign| !sign.is_lowercase()) || word.ends_with("xx")
+        });
+        is_name && text.chars().any(char::is_alphabetic) && !is_any
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|word| !word.is_empty())
+}
+
+/// Whether a file or a folder of the project has this name, with or without its `.rs`.
+fn is_there(all: &[PathBuf], name: &str) -> bool {
+    let file = format!("{name}.rs");
+    all.iter().any(|path| {
+        path.ends_with(&file) || path.ancestors().any(|part| part.ends_with(name.trim_end_matches('/')))
+    })
+}
+
+#[test]
+fn what_the_guides_to_the_code_name_is_there() {
+    let all = files::of_the_project();
+    let kinds = ["rs", "toml", "session", "js", "sh", "v"];
+    let is_text = |path: &&PathBuf| path.extension().is_some_and(|end| kinds.iter().any(|kind| end == *kind));
+    let texts = all.iter().filter(is_text).filter_map(|path| fs::read_to_string(path).ok());
+    let written: HashSet<String> =
+        texts.flat_map(|text| words(&text).map(str::to_owned).collect::<Vec<_>>()).collect();
+    let mut missing = Vec::new();
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(files::root().join(page)).expect("a page");
+        let found: Vec<&str> = names(&text).collect();
+        assert!(found.len() > 20, "{page} names {found:?}: is it read?");
+        let is_written = |name: &str| !name.contains('/') && words(name).all(|word| written.contains(word));
+        let is_known =
+            |name: &str| is_written(name) || files::root().join(name).exists() || is_there(&all, name);
+        missing
+            .extend(found.iter().filter(|name| !is_known(name)).map(|name| format!("{page} names `{name}`")));
+    }
+    assert!(missing.is_empty(), "not there: {}", missing.join("\n"));
+}
+
+#[test]
+fn names_are_told_from_other_code() {
+    let page = "`checks/` and `let_go`, `NAME.session`, `S01xx`, `a + b`\n```text\n`none`\n```\n`Route`";
+    assert_eq!(names(page).collect::<Vec<_>>(), ["checks/", "let_go", "Route"]);
 }
 
 #[test]
