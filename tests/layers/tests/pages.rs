@@ -87,6 +87,59 @@ fn what_the_guides_to_the_code_name_is_there() {
     assert!(missing.is_empty(), "not there: {}", missing.join("\n"));
 }
 
+/// The text of a page without its blocks of code.
+fn prose(page: &str) -> String {
+    page.split("```").step_by(2).collect()
+}
+
+/// Where the links of a text lead.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|behind| behind.split([')', ' ', '\n']).next())
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign));
+    kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
+}
+
+#[test]
+fn relative_links_lead_to_files_and_headings() {
+    let mut missing = Vec::new();
+    let mut count = 0;
+    let all = files::of_the_project();
+    for page in all.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
+        let text = prose(&fs::read_to_string(page).expect("a page"));
+        for link in links(&text).filter(|link| !link.contains(':')) {
+            count += 1;
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => page.clone(),
+                path => page.parent().expect("a folder").join(path),
+            };
+            let is_page = target.extension().is_some_and(|end| end == "md");
+            let is_there = match fs::read_to_string(&target) {
+                Ok(target) if is_page && !heading.is_empty() => {
+                    prose(&target).lines().any(|line| line.starts_with('#') && anchor(line) == heading)
+                }
+                _ => target.exists(),
+            };
+            if !is_there {
+                missing.push(format!("{} links to `{link}`, which is not there", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(count > 100, "the pages have {count} links: are they read?");
+}
+
+#[test]
+fn headings_have_anchors() {
+    assert_eq!(anchor("## `only`: what is suspended?"), "only-what-is-suspended");
+    assert_eq!(links("[a](b.md#c) and [d](e \"f\")").collect::<Vec<_>>(), ["b.md#c", "e"]);
+}
+
 #[test]
 fn names_are_told_from_other_code() {
     let page = "`checks/` and `let_go`, `NAME.session`, `S01xx`, `a + b`\n```text\n`none`\n```\n`Route`";
