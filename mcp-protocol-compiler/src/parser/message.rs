@@ -598,8 +598,11 @@ impl Parser<'_> {
             "null" if alone => {
                 self.bump();
                 if self.kind() == Kind::Question {
-                    let finding =
-                        Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`null` is there or it is not");
+                    let finding = Diagnostic::error(
+                        MALFORMED_PAYLOAD,
+                        self.span(),
+                        "a payload of `null` cannot be left out",
+                    );
                     self.report(finding.suggest(
                         "delete the `?`, or leave the parentheses out if it has no payload",
                         [Edit::delete(self.span())],

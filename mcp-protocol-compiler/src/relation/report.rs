@@ -179,7 +179,7 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
                 .also(roles.span(suspends), format!("they are suspended here, {}", roles.place(suspends)))
                 .suggest(
                     format!(
-                        "{}, or take `only` away {}",
+                        "{}, or remove `only` {}",
                         words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
                         roles.place(suspends)
                     ),
