@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::Side;
 use crate::checks::{alternatives, announcements, gates, unused};
 use crate::declarations::{Definition, Resolution};
 use crate::diagnostic::{Code, Diagnostic, has_errors};
-use crate::findings::{channels, declarations, imports, recursion, replies, shapes};
+use crate::findings::{channels, declarations, defaults, imports, recursion, refusals, replies, shapes};
 use crate::relation;
 use crate::resolve::recovery;
 use crate::source::{FileId, SourceMap, Span};
@@ -30,18 +30,23 @@ enum Cause {
     UnreadDeclaration,
     /// A finding with this code.
     Finding(Code),
+    /// A finding with this code about the same line.
+    FindingInLine(Code),
     /// Any error.
     Error,
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 28] = [
+const CONSEQUENCES: [(Code, Cause); 34] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
+    // So may the one that says how requests are cancelled, or what a message requires.
+    (refusals::STATES_COULD_PART, Cause::UnreadText),
+    (defaults::BAD_DEFAULT, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
     (alternatives::NOT_TOLD_APART, Cause::UnreadLine),
-    (replies::NOT_ACCEPTED, Cause::UnreadLine),
     (declarations::NO_TYPES, Cause::UnreadLine),
+    (replies::NOT_ACCEPTED, Cause::UnreadLine),
     // Names are declared in files, and in lines, that could not be read.
     (declarations::UNDEFINED_MESSAGE, Cause::MissingFile),
     (declarations::UNDEFINED_DEFINITION, Cause::MissingFile),
@@ -61,11 +66,18 @@ const CONSEQUENCES: [(Code, Cause); 28] = [
     // A gate stays closed if its capability is announced nowhere.
     (gates::NEVER_SENT, Cause::Finding(announcements::NEVER_ANNOUNCED)),
     (gates::NEVER_OPEN, Cause::Finding(announcements::NEVER_ANNOUNCED)),
+    // A misspelt item does not replace the imported one, which then has what this one has.
+    (declarations::SAME_ON_THE_WIRE, Cause::FindingInLine(declarations::BAD_OVERRIDE)),
+    (declarations::DECLARED_TWICE, Cause::FindingInLine(declarations::BAD_OVERRIDE)),
+    // No message requires a field that is not there.
+    (defaults::BAD_DEFAULT, Cause::FindingInLine(shapes::NO_SUCH_FIELD)),
     // The name that nothing defines may be that of the loop.
     (recursion::NEVER_AGAIN, Cause::Finding(declarations::UNDEFINED_DEFINITION)),
     // A message is unused if only an unused definition has it.
     (unused::UNUSED_MESSAGE, Cause::Finding(declarations::UNUSED_DEFINITION)),
     (unused::UNUSED_KEY, Cause::Finding(declarations::UNUSED_DEFINITION)),
+    // The step that could not be read may be the request.
+    (replies::WITHOUT_REQUEST, Cause::UnreadLine),
     // The undeclared name may be the missing request, or carry the missing key.
     (replies::WITHOUT_REQUEST, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
     (channels::KEYLESS_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
@@ -104,11 +116,21 @@ pub(crate) fn withhold(found: &mut Vec<Diagnostic>, unread: Option<&Unread>, sou
             Cause::Finding(other) => found.iter().any(|finding| finding.code == other),
             Cause::UnreadText => unread.is_some(),
             Cause::MissingFile => unread.is_some_and(|unread| unread.file_is_missing),
-            Cause::UnreadLine | Cause::UnreadDeclaration => false,
+            Cause::UnreadLine | Cause::UnreadDeclaration | Cause::FindingInLine(_) => false,
+        };
+        let lines_of_cause: HashSet<(FileId, u32)> = match cause {
+            Cause::FindingInLine(other) => {
+                let others = found.iter().filter(|finding| finding.code == other);
+                others.filter_map(|finding| lines(finding, sources).next()).collect()
+            }
+            _ => HashSet::new(),
         };
         let follows = |finding: &Diagnostic| match (cause, unread) {
             (Cause::UnreadLine, Some(unread)) => {
                 lines(finding, sources).any(|line| unread.lines.contains(&line))
+            }
+            (Cause::FindingInLine(_), _) => {
+                lines(finding, sources).any(|line| lines_of_cause.contains(&line))
             }
             (Cause::UnreadDeclaration, Some(unread)) => {
                 finding.span().is_some_and(|span| unread.names.contains(sources.slice(span)))
@@ -167,7 +189,7 @@ mod tests {
     fn a_finding_is_withheld_where_its_cause_is_found_and_kept_elsewhere() {
         for (code, cause) in CONSEQUENCES {
             assert_eq!(codes(&[code]), [code]);
-            if let Cause::Finding(other) = cause {
+            if let Cause::Finding(other) | Cause::FindingInLine(other) = cause {
                 assert_eq!(codes(&[code, other]), [other]);
             }
         }

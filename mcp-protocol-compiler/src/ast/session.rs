@@ -134,3 +134,19 @@ pub enum Tail {
     /// Nothing could be read; an error has been reported.
     Missing(Span),
 }
+
+impl Tail {
+    /// Its place, if it could be read.
+    pub(crate) fn span(&self) -> Option<Span> {
+        match self {
+            Tail::Name(name) => Some(name.span),
+            Tail::End(span)
+            | Tail::Dual { span, .. }
+            | Tail::Recursion { span, .. }
+            | Tail::Group(_, span)
+            | Tail::Parallel(_, span)
+            | Tail::Replicated(_, span) => Some(*span),
+            Tail::Missing(_) => None,
+        }
+    }
+}

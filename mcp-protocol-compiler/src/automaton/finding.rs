@@ -122,6 +122,8 @@ pub(super) enum FindingKind {
     Overlap {
         action: Step,
         first: Span,
+        /// It opens the sub-sessions of two bodies.
+        both_open: bool,
     },
     /// A channel that stands twice among those side by side.
     OverlapWithItself {

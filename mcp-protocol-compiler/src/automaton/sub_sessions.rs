@@ -75,6 +75,7 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
     let mut held = None;
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
+    let mut not_open: BTreeSet<(Step, KeyIndex)> = BTreeSet::new();
     // The keyless steps of each sub-session, for one key mends all of them.
     let mut keyless: Vec<Keyless> = Vec::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
@@ -129,6 +130,10 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
                 if !fine && seen.insert(edge.span) {
                     let key = keys(declarations, edge.message).first().copied();
                     let key = key.filter(|_| stands_alone);
+                    // One open key mends all steps of the message.
+                    if key.is_some_and(|key| !not_open.insert((action, key))) {
+                        continue;
+                    }
                     findings.push(FindingKind::StepOpensToo { action, first: first.span, key }.at(edge.span));
                 }
             }
@@ -142,6 +147,7 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
                 && let Some(key) = keys(declarations, edge.message).first().copied()
                 && !nesting.is_open(declarations, state, edge.message)
                 && seen.insert(edge.span)
+                && not_open.insert((action, key))
             {
                 let key = Some(key);
                 findings.push(FindingKind::StepOpensToo { action, first: first.span, key }.at(edge.span));

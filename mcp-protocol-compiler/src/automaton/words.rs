@@ -155,7 +155,9 @@ impl Words<'_> {
                 replies::not_accepted(self.name(*request), &missing, &accepted, at, declared)
             }
 
-            FindingKind::Overlap { action: step, first } => channels::overlap(&action(step), *first, at),
+            FindingKind::Overlap { action: step, first, both_open } => {
+                channels::overlap(&action(step), (*first, at), *both_open)
+            }
             FindingKind::OverlapWithItself { action: step, first } => {
                 channels::overlap_with_itself(&action(step), *first, at)
             }

@@ -8,7 +8,7 @@ use crate::automaton::Automaton;
 use crate::compiled::Compiled;
 use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
-use crate::findings::side_word;
+use crate::findings::{listed, side_word};
 use crate::source::Span;
 
 /// A capability of a side that announces none.
@@ -31,18 +31,25 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             }
         }
     }
-    let mut diagnostics = Vec::new();
-    for (message, holder, gate) in missing {
-        let path = declarations.gates.get(usize::from(gate.0)).map(ToString::to_string).unwrap_or_default();
-        if let Some(message) = declarations.message(message) {
-            let likely = likely(compiled, holder);
-            let gates = message.table.requires.iter().zip(&message.requires);
-            let place =
-                gates.filter(|(requirement, _)| requirement.gate == gate).map(|(_, place)| *place).next();
-            diagnostics.push(never_announced(message, holder, (&path, place.unwrap_or_default()), likely));
-        }
-    }
-    diagnostics
+    let of = |side: Side| {
+        let gates = missing.iter().filter(|(_, holder, _)| *holder == side);
+        let gates = gates.filter_map(|(index, _, gate)| {
+            let message = declarations.message(*index)?;
+            let mut places = message.table.requires.iter().zip(&message.requires);
+            let (_, place) = places.find(|(requirement, _)| requirement.gate == *gate)?;
+            let path = declarations.gates.get(usize::from(gate.0))?.to_string();
+            Some(ClosedGate { message, path, place: *place })
+        });
+        never_announced(&gates.collect::<Vec<_>>(), side, likely(compiled, side))
+    };
+    [Side::Client, Side::Server].into_iter().filter_map(of).collect()
+}
+
+/// A capability that a message requires, of a side that announces none.
+struct ClosedGate<'a> {
+    message: &'a Message,
+    path: String,
+    place: Span,
 }
 
 /// Whether a side grants capabilities while a session runs.
@@ -66,39 +73,39 @@ pub(super) fn holder(automaton: &Automaton, direction: Direction, holder: Holder
     }
 }
 
-fn never_announced(
-    message: &Message,
-    holder: Side,
-    (path, at): (&str, Span),
-    likely: Option<&str>,
-) -> Diagnostic {
+/// One finding for all gates of a side, because one line is missing.
+fn never_announced(gates: &[ClosedGate<'_>], holder: Side, likely: Option<&str>) -> Option<Diagnostic> {
+    let (first, others) = gates.split_first()?;
     let word = side_word(holder);
-    Diagnostic::error(
-        NEVER_ANNOUNCED,
-        message.span,
-        format!(
-            "`{}` requires `{word}.{path}`, but the {word} never announces what it can do",
-            message.table.name
-        ),
-    )
-    .label("this gate would never open")
-    .changes(
-        match likely {
-            Some(likely) => format!(
-                "say where the {word} announces it, for instance `capabilities {word} = {likely}.capabilities`"
-            ),
-            None => format!(
+    let message = format!(
+        "`{}` requires `{word}.{}`, but the {word} never announces what it can do",
+        first.message.table.name, first.path
+    );
+    let mut finding =
+        Diagnostic::error(NEVER_ANNOUNCED, first.message.span, message).label("this gate would never open");
+    if !others.is_empty() {
+        let mut names: Vec<&str> = others.iter().map(|gate| gate.message.table.name.as_ref()).collect();
+        names.dedup();
+        names.retain(|name| *name != first.message.table.name);
+        finding = finding.with_note(match names.len() {
+            0 => format!("the other gates of `{}` would never open either", first.message.table.name),
+            _ => format!("the gates of {} would never open either", listed(names.into_iter())),
+        });
+    }
+    Some(match likely {
+        Some(likely) => {
+            let item = format!("capabilities {word} = {likely}.capabilities");
+            let help = format!("say where the {word} announces it, for instance `{item}`");
+            finding.changes(help, [TextChange::Item(item)])
+        }
+        None => finding.changes(
+            format!(
                 "give the gate up, or have the {word} send a message that announces it before, and say where: \
                  `capabilities {word} = Message.capabilities`"
             ),
-        },
-        [match likely {
-            Some(likely) => {
-                TextChange::Item(format!("capabilities {word} = {likely}.capabilities"))
-            }
-            None => Edit::delete(at).into(),
-        }],
-    )
+            gates.iter().map(|gate| Edit::delete(gate.place).into()),
+        ),
+    })
 }
 
 /// Whether a payload may have a field `capabilities`.

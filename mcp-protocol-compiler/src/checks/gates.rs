@@ -57,12 +57,11 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         Some(message) => !said.contains(&(announced.table.side, message)),
         None => !requests(announced.table.side),
     };
-    let found: Vec<Diagnostic> = declarations
-        .announcements
-        .iter()
-        .filter(unsaid)
-        .map(|announced| never_sent(announced, &said, declarations))
-        .collect();
+    let unsaid: Vec<&Announced> = declarations.announcements.iter().filter(unsaid).collect();
+    let found: Vec<Diagnostic> = match unsaid.as_slice() {
+        [first, second] if is_turned(&[first, second], &said) => vec![turned(first, second, declarations)],
+        unsaid => unsaid.iter().map(|announced| never_sent(announced, &said, declarations)).collect(),
+    };
     if !found.is_empty() || declarations.gates.is_empty() {
         return found;
     }
@@ -363,6 +362,39 @@ impl<'a> GateWalk<'a> {
 }
 
 /// `capabilities server = Hello.…` where only the client sends `Hello`.
+/// Whether each of two sides is to announce its capabilities in a message that only the other one sends.
+fn is_turned(both: &[&Announced; 2], said: &BTreeSet<(Side, MessageIndex)>) -> bool {
+    let [first, second] = both;
+    let sent_by_the_other = |announced: &Announced| {
+        announced.table.message.is_some_and(|index| said.contains(&(announced.table.side.other(), index)))
+    };
+    first.table.side != second.table.side && sent_by_the_other(first) && sent_by_the_other(second)
+}
+
+/// Both announcements are turned: a step goes in the wrong direction, or the words `client` and `server` are exchanged.
+fn turned(first: &Announced, second: &Announced, declarations: &Declarations) -> Diagnostic {
+    let name = |announced: &Announced| {
+        announced.table.message.map(|index| declarations.message_name(index)).unwrap_or_default()
+    };
+    let (word, other) = (side_word(first.table.side), side_word(second.table.side));
+    let (of_first, of_second) = (name(first), name(second));
+    let message = format!(
+        "the {word} never sends `{of_first}`, in which it is to announce its capabilities, and the {other} never \
+         sends `{of_second}`"
+    );
+    let items = [(other, first, of_first), (word, second, of_second)].map(|(word, announced, name)| {
+        let path = dotted(&announced.table.path);
+        format!("`capabilities {word} = {name}{}{path}`", if path.is_empty() { "" } else { "." })
+    });
+    Diagnostic::error(NEVER_SENT, first.message, message)
+        .label(format!("only the {other} sends this"))
+        .also(second.message, format!("only the {word} sends this"))
+        .help(format!(
+            "exchange `!` and `?` where `{of_first}` and `{of_second}` are sent, or write {}",
+            items.join(" and ")
+        ))
+}
+
 fn never_sent(
     announced: &Announced,
     said: &BTreeSet<(Side, MessageIndex)>,

@@ -39,9 +39,9 @@ fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
     if messages.iter().any(|message| message.table.cancels.is_some()) {
         return;
     }
-    for message in messages.iter().filter(|message| message.table.cancellable) {
-        diagnostics.push(refusals::nothing_cancels(&message.table.name, message.span));
-    }
+    let requests = messages.iter().filter(|message| message.table.cancellable);
+    let requests: Vec<_> = requests.map(|message| (message.table.name.as_ref(), message.span)).collect();
+    diagnostics.extend(refusals::nothing_cancels(&requests));
 }
 
 /// Where the reply follows every cancel, no request can be cancelled after its reply.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side, StateIndex};
 
 use super::announced::{Announceable, Withheld, dotted, holder, path, withheld};
 use super::found::{Break, Exchanged, Pairing, Rule, declared, words};
@@ -69,10 +69,14 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
         if !is_of_pattern(pairing, sender, message) || moves {
             found.push(unexpected(pairing, &apart));
         }
-        is_cut |= moves;
         let role = if sender == Side::Client { &mut client } else { &mut server };
+        let is_gone = |direction: Direction, edge: MessageIndex, of: Option<MessageIndex>| {
+            direction == Direction::Send && edge == message && of == cancels
+        };
+        // The same message may be a step elsewhere, as of a sub-session whose key is open.
+        is_cut |= moves || has_step(role, is_gone);
         let before = count(role);
-        remove(role, |direction, edge, of| direction == Direction::Send && edge == message && of == cancels);
+        remove(role, is_gone);
         if found.len() >= MOST || count(role) == before {
             break;
         }
@@ -92,6 +96,16 @@ fn prepared(pairing: &Pairing<'_>, side: Side, withheld: &AllWithheld) -> Option
 
 fn count(role: &Automaton) -> usize {
     role.states.iter().map(|state| state.edges.len()).sum()
+}
+
+/// Whether one of these messages leads to another state somewhere.
+fn has_step(role: &Automaton, which: impl Fn(Direction, MessageIndex, Option<MessageIndex>) -> bool) -> bool {
+    role.states.iter().zip(0..).any(|(state, index)| {
+        state.edges.iter().any(|edge| {
+            let leads_on = matches!(edge.action, Action::Step(to) if to != StateIndex(index));
+            leads_on && which(edge.direction, edge.message, edge.cancels)
+        })
+    })
 }
 
 fn remove(role: &mut Automaton, which: impl Fn(Direction, MessageIndex, Option<MessageIndex>) -> bool) {

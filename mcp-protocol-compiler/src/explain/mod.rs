@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 104] = pages! {
+static PAGES: [Page; 105] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -132,6 +132,7 @@ static PAGES: [Page; 104] = pages! {
     lexer::MALFORMED_NUMBER, "S0013", "neither a name nor a number";
     lexer::TEXT_DIRECTION, "S0014", "characters that change the direction of the text";
     lexer::TOO_LONG, "S0015", "a name or a text that is too long";
+    lexer::MERGE_CONFLICT, "S0016", "a conflict that a merge has left";
     parser::EXPECTED_ITEM, "S0020", "something that does not begin an item";
     parser::MISSPELT_ITEM, "S0021", "an item word that is misspelt";
     parser::UNKNOWN_MODIFIER, "S0022", "an unknown modifier";

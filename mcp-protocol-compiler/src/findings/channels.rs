@@ -15,13 +15,20 @@ pub const KEYLESS_STEP: Code = Code("S0406");
 /// A later step of a sub-session that could be meant for something before it.
 pub const COULD_BE_ANOTHER: Code = Code("S0407");
 
-/// Two channels that run side by side and share messages in one direction.
-pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
+/// Two channels that run side by side and share messages in one direction. If `both_open`, they are two `*` whose
+/// instances begin with it.
+pub fn overlap(action: &str, (first, second): (Span, Span), both_open: bool) -> Diagnostic {
     if first == second {
         return overlap_with_itself(action, first, second);
     }
     let name = action.trim_start_matches(['!', '?']);
-    shared_message(action, first, second)
+    let mut found = shared_message(action, first, second);
+    if both_open {
+        found = found.with_note(format!(
+            "one `*` may stand for both: it begins with `{action}`, and has a choice where the two differ"
+        ));
+    }
+    found
         .changes(
             format!("use another message in one of the two: declare `Other{name}`, with a method of its own, and write it here"),
             [TextChange::OtherMessage { at: second, name: name.to_owned(), all: true }],

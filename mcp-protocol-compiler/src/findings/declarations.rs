@@ -524,7 +524,7 @@ pub fn override_of_own_item(span: Span, name: &Name, first: Span) -> Diagnostic 
 /// A modifier that belongs to another kind of declaration.
 pub fn misplaced_modifier(span: Span, word: &str, what: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED_MODIFIER, span, format!("`{word}` belongs to a {what}"))
-        .label(format!("this is no {what}"))
+        .label(format!("this is not a {what}"))
         .suggest(format!("remove `{word}`, or declare the message as a {what}"), [Edit::delete(span)])
 }
 

@@ -1,5 +1,6 @@
 //! Refusals and cancelling: what an error reply undoes.
 
+use super::phrases::listed;
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::source::Span;
 
@@ -118,21 +119,26 @@ pub fn two_cancels(request: &str, other: &str, declared: Span, used: Span) -> Di
     )
 }
 
-/// `cancellable` without a notification that `cancels`.
-pub fn nothing_cancels(request: &str, declared: Span) -> Diagnostic {
-    Diagnostic::error(
-        NOTHING_CANCELS,
-        declared,
-        format!("`{request}` is `cancellable`, but no notification cancels"),
-    )
-    .label("no message could cancel it")
-    .changes(
+/// `cancellable` without a notification that `cancels`, which may be missing for several requests. `None` iff there are
+/// no requests.
+pub fn nothing_cancels(requests: &[(&str, Span)]) -> Option<Diagnostic> {
+    let ((request, declared), others) = requests.split_first()?;
+    let message = format!("`{request}` is `cancellable`, but no notification cancels");
+    let finding = Diagnostic::error(NOTHING_CANCELS, *declared, message).label("no message could cancel it");
+    let finding = match others {
+        [] => finding,
+        others => finding.with_note(format!(
+            "{} could not be cancelled either",
+            listed(others.iter().map(|(name, _)| *name))
+        )),
+    };
+    Some(finding.changes(
         "declare one: `notification Cancel \"cancel\" (_) cancels requestId`",
         [TextChange::Declare {
             name: "Cancel".to_owned(),
             item: "notification Cancel \"cancel\" (_) cancels requestId".to_owned(),
         }],
-    )
+    ))
 }
 
 /// `cancellable until reply` where the reply follows every cancel.

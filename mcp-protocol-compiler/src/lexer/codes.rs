@@ -11,6 +11,8 @@ pub const TEXT_DIRECTION: Code = Code("S0014");
 
 /// A name, a text in quotes or a path of Rust names that is longer than any that is of use.
 pub const TOO_LONG: Code = Code("S0015");
+/// What a merge has left where two texts are in conflict.
+pub const MERGE_CONFLICT: Code = Code("S0016");
 
 /// How many characters a name may have. Names are repeated wherever something is said or generated about them, so
 /// that without a limit a file could make more of itself than there is memory.

@@ -2,10 +2,12 @@
 
 mod braces;
 mod comments;
+mod conflicts;
 mod meant;
 mod shapes;
 
 use self::braces::Braces;
+use self::conflicts::Conflicts;
 use self::shapes::ShapeBraces;
 use super::codes::{LONGEST_NAME, LONGEST_TEXT, MALFORMED_NUMBER, TOO_LONG, UNKNOWN_CHARACTER};
 use super::lookalike::{
@@ -36,6 +38,7 @@ pub(super) struct Scanner<'s> {
     unterminated_until: usize,
     /// Whether no `*/` stands behind this place, once one was looked for.
     no_comment_ends: bool,
+    conflicts: Conflicts,
     lexed: Lexed,
 }
 
@@ -56,6 +59,7 @@ impl<'s> Scanner<'s> {
             run: None,
             unterminated_until: 0,
             no_comment_ends: false,
+            conflicts: Conflicts::default(),
             lexed,
         }
     }
@@ -102,6 +106,7 @@ impl<'s> Scanner<'s> {
                 self.at += 1;
                 self.line = self.at;
             }
+            '<' | '|' | '=' | '>' if self.at == self.line && self.conflict() => {}
             _ if character.is_whitespace() || changes_direction(character) => self.at += length,
             '-' if second == Some('-') => self.comment(),
             '-' if second == Some('=') => self.token(Kind::MinusEquals, 2),

@@ -334,7 +334,8 @@ impl<'s> Parser<'s> {
     pub(super) fn name(&mut self, what: &str, example: &str) -> Option<Name> {
         let word = self.word();
         let begins_item = self.begins_line_of_item() && !self.is_name_of_item(what);
-        if word.is_empty() || word == "_" || begins_item {
+        let is_modifier = self.token().starts_line && words::MODIFIERS.contains(&word);
+        if word.is_empty() || word == "_" || begins_item || is_modifier {
             self.expected(codes::MISSING_NAME, &format!("the name of {what}"), example);
             return None;
         }

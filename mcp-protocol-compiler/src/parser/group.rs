@@ -70,7 +70,7 @@ impl Parser<'_> {
     }
 
     fn key_field(&mut self) -> Option<KeyField> {
-        let is_open = self.word() == "open" && self.kind_at(1) == Kind::Word;
+        let is_open = self.word() == "open" && self.kind_at(1) == Kind::Word && self.word_at(1) != "key";
         let open = is_open.then(|| self.bump());
         Some(KeyField { open, place: self.key_field_place()? })
     }
@@ -94,20 +94,25 @@ impl Parser<'_> {
         loop {
             let starts_line = self.token().starts_line;
             match self.kind() {
-                Kind::Bar => {
-                    self.bump();
-                }
-                Kind::Comma | Kind::Ampersand | Kind::Internal => {
-                    let (index, message) = (self.index(), format!("{} where `|` is meant", self.found()));
-                    let sign = self.bump();
+                Kind::Bar | Kind::Comma | Kind::Ampersand | Kind::Internal => {
+                    let (index, shown, is_bar) = (self.index(), self.found(), self.kind() == Kind::Bar);
+                    let mut sign = self.bump();
                     if self.kind() == Kind::EndOfFile || self.begins_line_of_item() {
                         let message = format!("nothing follows {}", self.before());
                         let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, message);
                         self.report_at(index, finding.suggest("delete it", [Edit::delete(sign)]));
                         return Some(all);
                     }
-                    let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, message);
-                    self.report_at(index, finding.suggest("write `|`", [Edit::replace(sign, "|")]));
+                    let is_doubled = is_bar && self.kind() == Kind::Bar && self.span().start == sign.end;
+                    if is_doubled {
+                        sign = sign.to(self.bump());
+                    }
+                    if is_doubled || !is_bar {
+                        let shown = if is_doubled { "`||`" } else { &shown };
+                        let message = format!("{shown} where `|` is meant");
+                        let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, message);
+                        self.report_at(index, finding.suggest("write `|`", [Edit::replace(sign, "|")]));
+                    }
                 }
                 // Behind the defaults of capabilities.
                 Kind::Word if self.word() == "open" && self.word_at(1) == "until" => return Some(all),

@@ -9,7 +9,7 @@ use super::cursor::is_short;
 use super::words;
 use crate::ast::{
     AnnouncedField, Choice, Envelope, Item, ItemKind, JsonPath, LevelDirection, MessageField, Name, OnlyMark,
-    Revision, RoleSide, Sequence, Tail,
+    Revision, RoleSide, RustPath, Sequence, Tail,
 };
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
@@ -23,7 +23,7 @@ impl Parser<'_> {
     pub(super) fn item(&mut self) -> Option<Item> {
         let documentation = self.take_documentation();
         let start = self.span();
-        let overrides = (self.kind_at(1) != Kind::Equals).then(|| self.eat_word("override")).flatten();
+        let overrides = self.overrides();
         let kind = self.item_kind();
         let complete = kind.is_some();
         let item = kind.map(|kind| Item { documentation, overrides, kind, span: start.to(self.previous()) });
@@ -33,6 +33,25 @@ impl Parser<'_> {
         item
     }
 
+    /// `override`, if it is there.
+    fn overrides(&mut self) -> Option<Span> {
+        if self.kind_at(1) == Kind::Equals {
+            return None;
+        }
+        if self.word() != "override" && self.misspelt_item() == Some("override") {
+            self.report_misspelt("override");
+            return Some(self.bump());
+        }
+        self.eat_word("override")
+    }
+
+    fn report_misspelt(&mut self, meant: &str) {
+        let message = format!("unknown item `{}`", shorten(self.word()));
+        let finding = Diagnostic::error(MISSPELT_ITEM, self.span(), message);
+        let edit = Edit::replace(self.span(), meant);
+        self.report(finding.suggest(format!("did you mean `{meant}`?"), [edit]));
+    }
+
     fn item_kind(&mut self) -> Option<ItemKind> {
         let word = self.word();
         // A reserved word as the name of a definition is that mistake and no other.
@@ -40,6 +59,15 @@ impl Parser<'_> {
             || (self.kind_at(1) == Kind::DoubleColon && word != "types")
             || self.only_at(1);
         if word == "version" && self.kind_at(1) == Kind::Equals {
+            return self.item_of_word("version");
+        }
+        // A field follows no name in a definition.
+        let is_path = self.kind_at(1) == Kind::Equals
+            && self.kind_at(2) == Kind::Word
+            && self.kind_at(3) == Kind::Dot
+            && self.kind_at(4) == Kind::Word;
+        if is_path && !words::is_reserved(word) && suggest::nearest(word, ["version"]).is_some() {
+            self.report_misspelt("version");
             return self.item_of_word("version");
         }
         if word == "types" && self.kind_at(1) == Kind::Equals && self.kind_at(3) == Kind::DoubleColon {
@@ -63,10 +91,7 @@ impl Parser<'_> {
             return item;
         }
         if let Some(meant) = self.misspelt_item() {
-            let message = format!("unknown item `{}`", shorten(word));
-            let finding = Diagnostic::error(MISSPELT_ITEM, self.span(), message);
-            let edit = Edit::replace(self.span(), meant);
-            self.report(finding.suggest(format!("did you mean `{meant}`?"), [edit]));
+            self.report_misspelt(meant);
             return self.item_of_word(meant);
         }
         match self.kind_at(1) {
@@ -102,14 +127,7 @@ impl Parser<'_> {
                 let envelope = self.envelope();
                 Some(ItemKind::Protocol { name, version, envelope })
             }
-            "types" => {
-                let example = "write `types a_crate::a_module`";
-                Some(ItemKind::Types(self.rust_path(
-                    MALFORMED_DECLARATION,
-                    "the module of the payload types",
-                    example,
-                )?))
-            }
+            "types" => self.types(),
             "type" => self.shape_item(),
             "import" => self.import(),
             "request" => self.request(),
@@ -129,6 +147,16 @@ impl Parser<'_> {
         }
     }
 
+    /// `types a_crate::a_module`, behind its first word.
+    pub(super) fn types(&mut self) -> Option<ItemKind> {
+        let example = "write `types a_crate::a_module`";
+        let what = "the module of the payload types";
+        let place = self.previous().after();
+        let path = self.rust_path(MALFORMED_DECLARATION, what, example);
+        // That the file says where types are is known, whatever it says.
+        Some(ItemKind::Types(path.unwrap_or_else(|| RustPath { text: "types".to_owned(), span: place })))
+    }
+
     /// `types = a_crate::a_module`
     fn types_behind_equals(&mut self) -> Option<ItemKind> {
         self.bump();
@@ -145,9 +173,20 @@ impl Parser<'_> {
 
     /// `batch`, `without jsonrpc` and `reuses ids`, in any order.
     fn envelope(&mut self) -> Envelope {
+        const WORDS: [&str; 3] = ["batch", "without", "reuses"];
         let mut envelope = Envelope::default();
         loop {
-            match self.word() {
+            let word = match self.misspelt(WORDS) {
+                Some(meant) => {
+                    let message = format!("{} where `{meant}` is meant", self.found());
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+                    let edit = Edit::replace(self.span(), meant);
+                    self.report(finding.suggest(format!("write `{meant}`"), [edit]));
+                    meant
+                }
+                None => self.word(),
+            };
+            match word {
                 "batch" if envelope.batch.is_none() => envelope.batch = Some(self.bump()),
                 "without" if envelope.without_jsonrpc.is_none() => {
                     envelope.without_jsonrpc = self.two_words("without", "jsonrpc");
@@ -158,6 +197,13 @@ impl Parser<'_> {
                 _ => return envelope,
             }
         }
+    }
+
+    /// The word that is meant in the rest of a line, where another one stands that is like it.
+    fn misspelt<const N: usize>(&self, words: [&'static str; N]) -> Option<&'static str> {
+        let word = self.word();
+        let belongs = !self.token().starts_line && !words::is_reserved(word) && !self.at_item();
+        belongs.then(|| suggest::nearest(word, words)).flatten()
     }
 
     /// A word that means something only with another one behind it. Where the other one is missing, that is reported.
@@ -492,7 +538,7 @@ impl Parser<'_> {
             RoleSide::Server => "server",
         };
         let name = self.name("the role", &format!("write `{word} Name`"))?;
-        let mut compatible = self.eat_word("compatible");
+        let mut compatible = self.compatible();
         let mut body = None;
         if matches!(self.kind(), Kind::Equals | Kind::Colon) {
             self.equals("")?;
@@ -500,6 +546,17 @@ impl Parser<'_> {
             compatible = compatible.or_else(|| self.eat_word("compatible"));
         }
         Some(ItemKind::Role { side, name, body, compatible })
+    }
+
+    /// `compatible`, if it is there.
+    fn compatible(&mut self) -> Option<Span> {
+        if self.misspelt(["compatible"]).is_some() {
+            let message = format!("{} where `compatible` is meant", self.found());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.suggest("write `compatible`", [Edit::replace(self.span(), "compatible")]));
+            return Some(self.bump());
+        }
+        self.eat_word("compatible")
     }
 
     pub(super) fn definition(&mut self) -> Option<ItemKind> {
@@ -577,6 +634,19 @@ impl Parser<'_> {
         if broken { missing(body.span) } else { body }
     }
 
+    /// Channels side by side that only a `)` ends: the first of them is where the last branch goes on.
+    fn unopened(&mut self, first: Option<&Choice>) {
+        let finding = Diagnostic::error(UNOPENED, self.span(), "`)` without `(`");
+        let last = first.and_then(|first| first.branches.last());
+        let begins = last.map_or(self.span(), |last| match last.actions.is_empty() {
+            true => last.span,
+            false => last.tail.span().unwrap_or(last.span),
+        });
+        let shown = shorten(self.sources.slice(begins).lines().next().unwrap_or_default());
+        self.report(finding.suggest(format!("write `(` before `{shown}`"), [Edit::before(begins, "(")]));
+        self.bump();
+    }
+
     /// Channels side by side without parentheses, from the first comma on.
     fn bare_channels(&mut self, name: &Name, first: Choice) -> Choice {
         let (index, comma) = (self.index(), self.span());
@@ -585,9 +655,13 @@ impl Parser<'_> {
         let mut commas = Vec::new();
         while self.kind() == Kind::Comma {
             commas.push(self.bump());
-            if self.kind() != Kind::EndOfFile && !self.at_item() {
+            if !matches!(self.kind(), Kind::EndOfFile | Kind::Close) && !self.at_item() {
                 parts.push(self.choice());
             }
+        }
+        if self.kind() == Kind::Close {
+            self.unopened(parts.first());
+            return missing(start.to(self.previous()));
         }
         let message = "`,` puts channels side by side and needs parentheses around all of them";
         let finding = Diagnostic::error(BARE_CHANNELS, comma, message);

@@ -32,11 +32,11 @@ impl Parser<'_> {
             reply_at = None;
             self.replies(&mut replies);
         }
-        let mut modifiers = self.modifiers(&mut replies, true);
+        let mut modifiers = self.modifiers(&mut replies, None);
         if replies.is_empty() {
             self.reply_in_its_own_line(&mut replies);
             if !replies.is_empty() {
-                modifiers.extend(self.modifiers(&mut replies, true));
+                modifiers.extend(self.modifiers(&mut replies, None));
             }
         }
         if replies.is_empty() {
@@ -67,10 +67,15 @@ impl Parser<'_> {
 
     pub(super) fn notification(&mut self) -> Option<ItemKind> {
         let help = "write `notification Name \"method\" (Params)`";
+        let word = self.previous();
         let (name, method) = self.name_and_method("notification", help)?;
         let condition = self.condition();
         let payload = self.payload(&name.text, "Params");
-        let modifiers = self.modifiers(&mut Vec::new(), false);
+        let mut replies = Vec::new();
+        let modifiers = self.modifiers(&mut replies, Some(word));
+        if !replies.is_empty() {
+            return Some(ItemKind::Request(Request { name, method, condition, payload, replies, modifiers }));
+        }
         Some(ItemKind::Notification(Notification { name, method, condition, payload, modifiers }))
     }
 
@@ -593,8 +598,11 @@ impl Parser<'_> {
             "null" if alone => {
                 self.bump();
                 if self.kind() == Kind::Question {
-                    let finding =
-                        Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`null` is there or it is not");
+                    let finding = Diagnostic::error(
+                        MALFORMED_PAYLOAD,
+                        self.span(),
+                        "a payload of `null` cannot be left out",
+                    );
                     self.report(finding.suggest(
                         "delete the `?`, or leave the parentheses out if it has no payload",
                         [Edit::delete(self.span())],

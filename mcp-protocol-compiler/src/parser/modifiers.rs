@@ -10,8 +10,12 @@ use crate::source::Span;
 use crate::suggest;
 
 impl Parser<'_> {
-    /// All of them.
-    pub(super) fn modifiers(&mut self, replies: &mut Vec<Reply>, request: bool) -> Vec<Modifier> {
+    /// All of them. `notification` is the word, if a notification is declared.
+    pub(super) fn modifiers(
+        &mut self,
+        replies: &mut Vec<Reply>,
+        notification: Option<Span>,
+    ) -> Vec<Modifier> {
         let mut modifiers = Vec::new();
         // What stands behind something unknown may well be in its right place.
         let mut unknown = None;
@@ -28,7 +32,7 @@ impl Parser<'_> {
                     self.bump();
                 }
                 Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
-                Kind::Arrow if request && replies.is_empty() => {
+                Kind::Arrow if notification.is_none() && replies.is_empty() => {
                     let (index, arrow) = (self.index(), self.bump());
                     self.replies(replies);
                     if unknown.is_none() {
@@ -37,19 +41,21 @@ impl Parser<'_> {
                 }
                 Kind::Arrow => {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
-                    self.report(if request && modifiers.is_empty() {
-                        finding.suggest(
+                    self.report(match notification {
+                        None if modifiers.is_empty() => finding.suggest(
                             "separate the replies of a request by `|`",
                             [Edit::replace(self.span(), "|")],
-                        )
-                    } else if request {
-                        finding.help("write all replies before the modifiers, with `|` between them")
-                    } else {
-                        finding
-                            .help("a notification has no reply: write `request` in place of `notification`")
+                        ),
+                        None => finding.help("write all replies before the modifiers, with `|` between them"),
+                        Some(word) => finding.suggest(
+                            "a notification has no reply: write `request` in place of `notification`",
+                            [Edit::replace(word, "request")],
+                        ),
                     });
                     self.bump();
-                    self.replies(&mut Vec::new());
+                    // Those behind a notification make it a request; others belong to the arrow before.
+                    let mut others = Vec::new();
+                    self.replies(if notification.is_some() { &mut *replies } else { &mut others });
                 }
                 Kind::Comma => {
                     let finding =

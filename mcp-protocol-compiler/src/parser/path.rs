@@ -272,7 +272,13 @@ impl Parser<'_> {
         }
         // A definition may follow right behind; then the `=` belongs to its name, which cannot stand here.
         if self.kind() == Kind::Equals {
-            self.bump();
+            let first = self.bump();
+            if self.kind() == Kind::Equals && self.span().start == first.end {
+                let both = first.to(self.span());
+                let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`==` where `=` is meant");
+                self.report(finding.suggest("write `=`", [Edit::replace(both, "=")]));
+                self.bump();
+            }
             if self.kind() == Kind::Text {
                 literal = Some(self.take_text());
             } else {

@@ -108,6 +108,11 @@ impl Parser<'_> {
         if !(action || other) {
             return false;
         }
+        // Replicated channels below one another are side by side.
+        let is_channel = before.actions.is_empty() && matches!(before.tail, Tail::Replicated(..));
+        if self.kind() == Kind::Star && is_channel {
+            return false;
+        }
         let message = match self.kind() {
             Kind::Exclamation | Kind::Question => {
                 let sign = self.found();
@@ -115,19 +120,7 @@ impl Parser<'_> {
             }
             _ => format!("no operator before {}", self.found()),
         };
-        let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), message);
-        // Replicated channels below one another are side by side.
-        if self.kind() == Kind::Star
-            && before.actions.is_empty()
-            && matches!(before.tail, Tail::Replicated(..))
-        {
-            self.report(finding.label("a comma is missing").suggest(
-                "write `,` between channels, or `⊕` where a step behind them ends both",
-                [Edit::after(before.span, ",")],
-            ));
-            return true;
-        }
-        let finding = finding.label("`⊕`, `&` or a comma is missing").suggest(
+        let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), message).label("`⊕`, `&` or a comma is missing").suggest(
             "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `,` between channels",
             [Edit::before(self.span(), format!("{} ", self.operator_here().1))],
         );

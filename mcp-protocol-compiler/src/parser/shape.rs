@@ -30,7 +30,7 @@ impl Parser<'_> {
             let word = self.previous();
             let finding = Diagnostic::error(MISSPELT_ITEM, word, "`type` declares a shape, `type Name = …`");
             self.report(finding.suggest("did you mean `types`?", [Edit::replace(word, "types")]));
-            return None;
+            return self.types();
         }
         let word = self.previous();
         let name = self.name("the shape", "write `type Name = …`")?;

@@ -305,6 +305,10 @@ impl Parser<'_> {
                 self.unclosed(open);
                 return Some(parts);
             }
+            if self.kind() == Kind::Star {
+                self.no_comma();
+                continue;
+            }
             self.unexpected_in_parentheses();
             self.skip_in_choice(false);
             if self.eat(Kind::Close).is_some() {
@@ -325,6 +329,15 @@ impl Parser<'_> {
         let finding = Diagnostic::error(MISSING_TYPE, self.span(), "no channel before this comma");
         self.report(finding.suggest("delete the comma", [Edit::delete(self.span())]));
         missing(self.span())
+    }
+
+    fn no_comma(&mut self) {
+        let message = format!("no operator before {}", self.found());
+        let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), message);
+        self.report(finding.label("a comma is missing").suggest(
+            "write `,` between channels, or `⊕` where a step behind them ends both",
+            [Edit::after(self.previous(), ",")],
+        ));
     }
 
     fn unclosed(&mut self, open: Span) {

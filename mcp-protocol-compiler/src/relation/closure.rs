@@ -435,27 +435,25 @@ fn heir(machine: &Machine<'_>, channels: &[StateIndex], event: Event) -> Option<
     channels.iter().copied().min_by_key(|&channel| rank(channel))
 }
 
-/// One note a message.
+/// A note for each message that crosses others. It has all the messages that it may cross and that are late in the same
+/// states.
 fn notes(client: &Automaton, server: &Automaton, planned: &Planned, messages: &[Message]) -> Vec<Diagnostic> {
-    let mut by_event: BTreeMap<Event, Vec<(Side, StateIndex, &LateEdge)>> = BTreeMap::new();
-    for ((side, state, event), cause) in planned {
-        by_event.entry(*event).or_default().push((*side, *state, cause));
+    let mut by_event: BTreeMap<Event, Vec<(StateIndex, &LateEdge)>> = BTreeMap::new();
+    for ((_, state, event), cause) in planned {
+        by_event.entry(*event).or_default().push((*state, cause));
     }
-    let mut diagnostics = Vec::new();
+    let mut by_crossing: BTreeMap<_, Vec<(Event, Span)>> = BTreeMap::new();
     for (event, places) in by_event {
-        let receiver = event.sender.other();
-        let automaton = if receiver == Side::Client { client } else { server };
-        let Some((_, _, cause)) = places.first() else { continue };
-        let states: Vec<StateIndex> = places.iter().map(|(_, state, _)| *state).collect();
-        diagnostics.push(report::accepted_late(
-            automaton,
-            &states,
-            (event, cause.arrow.span),
-            (cause.crossing, cause.crossing_span),
-            messages,
-        ));
+        let Some((_, cause)) = places.first() else { continue };
+        let states: Vec<StateIndex> = places.iter().map(|(state, _)| *state).collect();
+        let crossed = (event.sender.other(), states, cause.crossing, cause.crossing_span);
+        by_crossing.entry(crossed).or_default().push((event, cause.arrow.span));
     }
-    diagnostics
+    let of_crossing = by_crossing.into_iter().filter_map(|((receiver, states, crossing, at), late)| {
+        let automaton = if receiver == Side::Client { client } else { server };
+        report::accepted_late(automaton, &states, &late, (crossing, at), messages)
+    });
+    of_crossing.collect()
 }
 
 #[cfg(test)]

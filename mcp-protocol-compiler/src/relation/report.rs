@@ -13,6 +13,7 @@ use super::{roles, suggestions, words};
 use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::findings::{NAMED, listed};
 use crate::source::Span;
 
 /// The roles do not relate as wanted. `weaker` says that they are compatible at least.
@@ -178,7 +179,7 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
                 .also(roles.span(suspends), format!("they are suspended here, {}", roles.place(suspends)))
                 .suggest(
                     format!(
-                        "{}, or take `only` away {}",
+                        "{}, or remove `only` {}",
                         words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
                         roles.place(suspends)
                     ),
@@ -329,14 +330,8 @@ pub(super) fn closing(
     .with_note(format!("having closed, {closer} is at `End`, which does not accept `{name}`"));
     found.notes.extend(words::seen_from(&way).map(str::to_owned));
     if !others.is_empty() {
-        const NAMED: usize = 5;
-        let name = |step: &Move| format!("`{}`", words::name(messages, step.arrow.event.message));
-        let names: Vec<String> = others.iter().take(NAMED).map(name).collect();
-        let more = match others.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        found = found.with_note(format!("closing races with {}{more} here, too", names.join(", ")));
+        let names = others.iter().map(|step| words::name(messages, step.arrow.event.message));
+        found = found.with_note(format!("closing races with {} here, too", listed(names)));
     }
     // Only closing by the rules is left out by the setting that asks for these, and it accepts and drops everything.
     Some(
@@ -378,21 +373,37 @@ pub(super) fn suspends(
     )
 }
 
-/// A message is also accepted in these states of the receiver, because another one may cross it.
+/// Messages of one sender are also accepted in these states of the receiver, because another one may cross them. `None`
+/// iff there are no messages.
 pub(super) fn accepted_late(
     receiver: &Automaton,
     states: &[StateIndex],
-    (late, sent_at): (Event, Span),
+    late: &[(Event, Span)],
     (crossing, crosses_at): (Event, Span),
     messages: &[Message],
-) -> Diagnostic {
-    let (name, crossing) = (words::name(messages, late.message), words::name(messages, crossing.message));
+) -> Option<Diagnostic> {
+    let mut late = late.to_vec();
+    late.sort_by_key(|(event, sent_at)| (*sent_at, *event));
+    let (&(first, sent_at), others) = late.split_first()?;
+    let (are, they, them) = match others {
+        [] => ("is", "it", "it"),
+        _ => ("are", "they", "them"),
+    };
+    let names = late.iter().map(|(event, _)| words::name(messages, event.message));
     let message = format!(
-        "`{name}` is also accepted in {} of `{}`, where it may arrive late",
+        "{} {are} also accepted in {} of `{}`, where {they} may arrive late",
+        listed(names),
         words::names(receiver, states),
         receiver.name
     );
-    Diagnostic::note(CLOSED, sent_at, message)
-        .label(format!("{} may send it while `{crossing}` is on its way", words::role(late.sender)))
-        .also(crosses_at, format!("`{crossing}` crosses it"))
+    let crossing = words::name(messages, crossing.message);
+    let mut note = Diagnostic::note(CLOSED, sent_at, message)
+        .label(format!("{} may send {them} while `{crossing}` is on its way", words::role(first.sender)));
+    let mut places = others.to_vec();
+    places.dedup_by_key(|(_, sent_at)| *sent_at);
+    let elsewhere = places.iter().filter(|(_, place)| *place != sent_at);
+    for (event, place) in elsewhere.take(NAMED - 1) {
+        note = note.also(*place, format!("`{}` is one of them", words::name(messages, event.message)));
+    }
+    Some(note.also(crosses_at, format!("`{crossing}` crosses {them}")))
 }

@@ -6,13 +6,11 @@ use super::machine::{Event, Machine, Move, position};
 use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::Edit;
+use crate::findings::listed;
 use crate::source::Span;
 
 /// How many messages of a way are written out before it is shortened.
 const SHOWN: usize = 10;
-
-/// How many states are named before the rest is counted.
-const NAMED: usize = 5;
 
 /// The name of a message.
 pub(super) fn name(messages: &[Message], message: MessageIndex) -> &str {
@@ -66,12 +64,10 @@ pub(super) fn place(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
 
 /// The names of states of a role.
 pub(super) fn names(automaton: &Automaton, locations: &[StateIndex]) -> String {
-    let states = || locations.iter().filter_map(|&location| automaton.states.get(position(location)));
-    let names: Vec<String> = states().take(NAMED).map(|state| format!("`{}`", state.name)).collect();
-    match states().count().saturating_sub(NAMED) {
-        0 if names.is_empty() => "no state of its own".to_owned(),
-        0 => names.join(" and "),
-        more => format!("{} and {more} more", names.join(", ")),
+    let states = locations.iter().filter_map(|&location| automaton.states.get(position(location)));
+    match listed(states.map(|state| state.name.as_str())) {
+        none if none.is_empty() => "no state of its own".to_owned(),
+        names => names,
     }
 }
 

@@ -269,6 +269,31 @@ fn the_envelope_and_what_ties_messages() {
 }
 
 #[test]
+fn a_key_that_becomes_open_is_a_change_of_its_messages() {
+    let file = |key: &str| {
+        format!(
+            "protocol Kitchen \"1\"\nrequest Watch \"watch\" (_) -> Watching (_)\n\
+             notification Cooked \"cooked\" (_)\nrequest Forget \"forget\" (_) -> Forgotten\n\
+             {key} dish = Watch.dish | Cooked.dish | Forget.dish\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = *Watched\nWatched = !Watch . ?Watching . Cooking\n\
+             Cooking = ?Cooked . Cooking & !Forget . ?reply . End\n"
+        )
+    };
+    let (old, new) = (file("key"), file("open key"));
+    // Nothing is said of a server that waits for what the client may send: that is the second break again.
+    assert_eq!(
+        lines(&old, &new),
+        [
+            "old-new C0001 the new server may send `cooked`, which the old client accepts only in other states",
+            "new-old C0001 the new client may send `forget`, which the old server accepts only in other states"
+        ]
+    );
+    let text = "was correlated by `dish`, and now is correlated by `dish`, an open key";
+    let changes = verdict(&old, &new).changes;
+    assert_eq!(changes.iter().filter(|change| change.text == text).count(), 3);
+}
+
+#[test]
 fn payloads_of_rust_are_compared_by_name() {
     let types = ("protocol Notes \"1\"\n", "protocol Notes \"1\"\ntypes crate::notes\n");
     let old = with(&[types, ("-> Welcome (_)", "-> Welcome (Old)")]);

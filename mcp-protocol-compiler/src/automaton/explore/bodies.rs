@@ -114,7 +114,7 @@ impl Explorer<'_> {
                 if let Some((other, first)) = seen.insert(step, (place, action.span)) {
                     let what = match other == place {
                         true => FindingKind::SameFirstAction { action: step, first },
-                        false => FindingKind::Overlap { action: step, first },
+                        false => FindingKind::Overlap { action: step, first, both_open: false },
                     };
                     self.findings.push(what.at(action.span));
                     continue;

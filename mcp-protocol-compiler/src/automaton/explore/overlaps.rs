@@ -8,9 +8,19 @@ use super::{Explorer, Start};
 use crate::automaton::finding::FindingKind;
 use crate::automaton::graph::NodeId;
 use crate::automaton::open_keys;
-use crate::automaton::raw::RawState;
+use crate::automaton::raw::{RawState, Step};
 use crate::reach::reachable;
 use crate::source::Span;
+
+/// A message that two channels have.
+struct SharedStep {
+    action: Step,
+    first: Span,
+    second: Span,
+    channels: (usize, usize),
+    /// It opens the sub-sessions of two bodies.
+    both_open: bool,
+}
 
 /// What a message is to a channel.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,39 +48,53 @@ impl Explorer<'_> {
         let starts = std::mem::take(&mut self.starts);
         let mut reported: BTreeSet<(Span, Span)> = BTreeSet::new();
         for Start { linear, running } in starts {
-            let mut seen: HashMap<(Direction, MessageIndex), Vec<(Span, ChannelUse)>> = HashMap::new();
+            let mut seen: HashMap<Step, Vec<(Span, ChannelUse, usize)>> = HashMap::new();
+            let first_body = linear.len();
             let bodies = self.running.get(running).cloned().unwrap_or_default();
             let linear = linear.iter().map(|state| self.alphabet([*state]));
             let bodies = bodies.iter().map(|body| self.uses(body));
             let linear = linear.map(|alphabet| with(alphabet, ChannelUse::Own));
             let channels: Vec<_> = linear.chain(bodies).collect();
             let mut found = Vec::new();
-            for alphabet in channels {
+            for (channel, alphabet) in channels.into_iter().enumerate() {
                 for (action, (span, used)) in alphabet {
                     let others = seen.entry(action).or_default();
-                    let rival = others.iter().find(|(_, other)| {
+                    let rival = others.iter().find(|(_, other, _)| {
                         !matches!(
                             (used, *other),
                             (ChannelUse::Alone, ChannelUse::Later) | (ChannelUse::Later, ChannelUse::Alone)
                         )
                     });
-                    found.extend(rival.map(|(first, _)| (action, *first, span)));
-                    others.push((span, used));
+                    found.extend(rival.map(|(first, other, rival)| {
+                        let open = used == ChannelUse::Own && *other == ChannelUse::Own;
+                        let both_open = open && channel.min(*rival) >= first_body;
+                        SharedStep {
+                            action,
+                            first: *first,
+                            second: span,
+                            channels: (*rival, channel),
+                            both_open,
+                        }
+                    }));
+                    others.push((span, used, channel));
                 }
             }
-            found.sort_unstable_by_key(|(_, first, second)| (*first, *second));
+            found.sort_unstable_by_key(|shared| (shared.first, shared.second));
             // Where a request is shared, its replies are, too; that is the same mistake.
-            let shared: BTreeSet<_> = found.iter().map(|(action, ..)| *action).collect();
-            let follows = |direction: Direction, message: MessageIndex| {
+            let shared: BTreeSet<_> = found.iter().map(|shared| shared.action).collect();
+            let follows = |(direction, message): Step| {
                 let kind = self.resolution.declarations.message(message).map(|message| message.table.kind);
                 matches!(kind, Some(Kind::Reply { request } | Kind::Refusal { request })
                     if shared.contains(&(direction.flip(), request)))
             };
-            found.retain(|((direction, message), ..)| !follows(*direction, *message));
-            for ((direction, message), first, second) in found {
+            found.retain(|shared| !follows(shared.action));
+            // So are the later steps of two bodies that begin alike.
+            let alike: BTreeSet<_> =
+                found.iter().filter(|shared| shared.both_open).map(|shared| shared.channels).collect();
+            found.retain(|shared| shared.both_open || !alike.contains(&shared.channels));
+            for SharedStep { action, first, second, both_open, .. } in found {
                 if reported.insert((first, second)) {
-                    self.findings
-                        .push(FindingKind::Overlap { action: (direction, message), first }.at(second));
+                    self.findings.push(FindingKind::Overlap { action, first, both_open }.at(second));
                 }
             }
         }

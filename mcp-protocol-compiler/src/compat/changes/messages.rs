@@ -150,7 +150,7 @@ fn differences(
     add(REPORTS.change(reports(before), reports(after)), TIE);
     add(GRANTS.change(at(before.table.grants.as_deref()), at(after.table.grants.as_deref())), TIE);
     add(REVOKES.change(at(before.table.revokes.as_deref()), at(after.table.revokes.as_deref())), TIE);
-    add(CORRELATED.change(keys(before), keys(after)), TIE);
+    add(CORRELATED.change(keys(old, before), keys(new, after)), TIE);
     add(PAGES.change(pages(before), pages(after)), NONE);
     add(ROUNDS.change(rounds(before), rounds(after)), TIE);
     found
@@ -219,10 +219,16 @@ fn at(path: Option<&[mcp_protocol_machine::protocol::Text]>) -> Option<String> {
     path.map(|path| format!("at `{}`", dotted(path)))
 }
 
-fn keys(message: &Message) -> Option<String> {
-    let one = |key: &mcp_protocol_machine::protocol::MessageKey| match &key.place {
-        KeyPlace::Path(path) => format!("`{}`", dotted(path)),
-        KeyPlace::Id => "its id".to_owned(),
+fn keys(version: &Version<'_>, message: &Message) -> Option<String> {
+    let one = |key: &mcp_protocol_machine::protocol::MessageKey| {
+        let place = match &key.place {
+            KeyPlace::Path(path) => format!("`{}`", dotted(path)),
+            KeyPlace::Id => "its id".to_owned(),
+        };
+        match version.declarations.is_open(key) {
+            true => format!("{place}, an open key"),
+            false => place,
+        }
     };
     list(message.table.keys.iter().map(one).collect(), " and ")
 }

@@ -7,6 +7,7 @@ use super::corpus;
 /// What stands in such a suggestion, and why no edit follows it.
 const WITHOUT: &[(&str, &str)] = &[
     ("delete one of the `capabilities", "which of the two is meant is the author's choice"),
+    ("exchange `!` and `?` where", "which of the two is meant is the author's choice"),
     ("name a message that the", "no message that the side sends has a payload"),
     ("name a request, or a group that has requests", "which request is meant is the author's choice"),
     ("write `during Order`", "the request is missing"),
@@ -18,6 +19,9 @@ const WITHOUT: &[(&str, &str)] = &[
     ("rename the shape", "which name is the author's choice"),
     ("an item is a definition", "what stands there is not known"),
     ("a definition is written", "whether the word begins a definition is not known"),
+    ("keep `!Watch` in one of the two", "the bodies share another message, too"),
+    ("write `types a_crate::a_module`", "which module is the author's to say"),
+    ("write `notification Name", "the names of the message and of its method are missing"),
     ("write `request ", "the names of the message and of its method are missing"),
     ("keep one of them", "which of the two is meant is the author's to say"),
     ("write `...` before the name of a record", "which record is meant is not known"),
@@ -55,7 +59,6 @@ const WITHOUT: &[(&str, &str)] = &[
     ("a payload is one type: declare", "what the fields are is the author's to say"),
     ("write `grants registrations", "the field is missing"),
     ("write `Hello.capabilities`", "the field is missing"),
-    ("write `Message.path`", "the message and the field are missing"),
     ("write `each request._meta", "the field is missing"),
     ("write `error -32000`", "the code is the author's choice"),
     ("write `type Name", "the name is missing"),
@@ -85,7 +88,6 @@ const WITHOUT: &[(&str, &str)] = &[
         "declare it: `notification Order \"its/method\"` or",
         "which of the two, and the method, is the author's choice",
     ),
-    ("write `request` in place of `notification`", "its uses in session types lack the reply"),
     ("let it be one branch", "the branches are names, and the finding has the place of neither"),
     ("let the client go on with", "where a role goes on that has nothing to say is the author's choice"),
     ("next to `!Tip` at the start of", "what follows the added step is the author's choice"),
