@@ -44,6 +44,8 @@ pub(crate) struct JudgedSession {
     missed: Option<u64>,
     /// How often the session may go on in another state, because of that line.
     jumps: u8,
+    /// The log says where each session begins: no message of this one begins another.
+    is_marked: bool,
     /// Whether the client and the server have said something.
     heard: [bool; 2],
     /// Empty between messages; it keeps its room.
@@ -111,6 +113,7 @@ impl JudgedSession {
             ids: Ids::default(),
             missed: None,
             jumps: 0,
+            is_marked: false,
             heard: [false; 2],
             observed: Vec::new(),
             recent: RecentMessages::default(),
@@ -121,11 +124,16 @@ impl JudgedSession {
         }
     }
 
+    /// The log says that it begins here, and it is over where the log says that another one begins.
+    pub(crate) fn marked(self) -> JudgedSession {
+        JudgedSession { is_marked: true, ..self }
+    }
+
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
         match said.kind {
             RecordKind::Sent => self.eras.may_begin_with(said.sender, message),
-            RecordKind::ByGuard | RecordKind::NotReceived => None,
+            RecordKind::ByGuard | RecordKind::NotReceived | RecordKind::Begins => None,
         }
     }
 
@@ -154,6 +162,7 @@ impl JudgedSession {
             RecordKind::Sent => {}
             RecordKind::ByGuard => return self.settle(place, sender, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
+            RecordKind::Begins => return Taken::Judged,
         }
         let era = self.eras.era(sender, message);
         if era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message) {
@@ -358,6 +367,7 @@ impl JudgedSession {
         observed.kind == ObservedKind::Request
             && observed.sender == Side::Client
             && observed.step.is_none()
+            && !self.is_marked
             && self.eras.handshake().begins_session(message)
             && self.ids.has(id)
             && self.requests.place(Side::Client, id).is_none()

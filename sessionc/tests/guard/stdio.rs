@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 28] = [
+pub(crate) const TESTS: [Test; 29] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -23,6 +23,7 @@ pub(crate) const TESTS: [Test; 28] = [
     ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
     ("replies_are_replaced", replies_are_replaced),
     ("a_record_says_what_the_guard_has_written", a_record_says_what_the_guard_has_written),
+    ("a_record_knows_where_its_session_begins", a_record_knows_where_its_session_begins),
     ("a_recording_follows_the_earlier_ones", a_recording_follows_the_earlier_ones),
     ("what_is_not_a_recording_is_left_alone", what_is_not_a_recording_is_left_alone),
     ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
@@ -266,6 +267,28 @@ fn a_record_says_what_the_guard_has_written() {
     let found = traced(&path);
     let expected = [("shape", "server"), ("capability", "client")];
     assert_eq!(found, expected.map(|(code, blame)| (code.to_owned(), blame.to_owned())));
+}
+
+fn a_record_knows_where_its_session_begins() {
+    let mistaken = |code: &str| vec![(code.to_owned(), "client".to_owned())];
+    for enforce in [&[][..], &["--enforce", "should"]] {
+        let path = record("begins");
+        let arguments = [enforce, &["--record", path.to_str().unwrap()]].concat();
+        // Nothing but calls before `initialize`.
+        let mut client = Client::start(guard_of("correct", &arguments));
+        client.ask(CALL);
+        client.ask(&CALL.replace("2,", "3,"));
+        client.close();
+        assert_eq!(traced(&path), mistaken("order"), "{enforce:?}");
+        // Another `initialize`.
+        let path = record("begins");
+        let mut client = Client::start(guard_of("correct", &arguments));
+        client.initialize();
+        client.ask(CALL);
+        client.ask(&INITIALIZE.replace("\"id\":1", "\"id\":3"));
+        client.close();
+        assert_eq!(traced(&path), mistaken("order"), "{enforce:?}");
+    }
 }
 
 fn a_recording_follows_the_earlier_ones() {
