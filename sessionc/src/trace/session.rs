@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
-use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side};
+use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
@@ -25,6 +25,8 @@ use crate::unknown_revision;
 /// How often a session may go on in another state because of a line that cannot be read: where something needs what the line
 /// may have announced, and where it may have been a step.
 const JUMPS: u8 = 2;
+/// How many requests are remembered that came before a step for which they had to wait.
+const EARLY_REQUESTS: usize = 64;
 /// How many findings wait for the reply that opens a session.
 const BEFORE_OPENING: usize = 16;
 
@@ -55,6 +57,10 @@ pub(crate) struct JudgedSession {
     before_opening: Vec<Finding>,
     /// The client has gone on without the reply that opens the session, and it has not come so far.
     assumed_reply: Option<AssumedReply>,
+    /// The server has refused the request that opens the session, and the client has sent no other one.
+    is_opening_refused: bool,
+    /// Requests that came before a step for which they had to wait, while that has not come.
+    early_requests: Vec<(Side, RequestId)>,
     /// A message that the state did not permit, until the session has moved.
     came_early: Option<(Side, MessageIndex)>,
     summary: Summary,
@@ -119,6 +125,8 @@ impl JudgedSession {
             recent: RecentMessages::default(),
             before_opening: Vec::new(),
             assumed_reply: None,
+            is_opening_refused: false,
+            early_requests: Vec::new(),
             came_early: None,
             summary: Summary { sessions: 1, ..Summary::default() },
         }
@@ -165,9 +173,8 @@ impl JudgedSession {
             RecordKind::Begins => return Taken::Judged,
         }
         let era = self.eras.era(sender, message);
-        if era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message) {
-            self.assume_step(place, sender, message, found);
-        }
+        let waits = era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message);
+        let is_early = waits && self.assume_step(place, sender, message, found);
         let mut observed = std::mem::take(&mut self.observed);
         self.eras.observe_into(era, sender, message, &mut observed);
         if let [one] = observed.as_slice()
@@ -177,7 +184,7 @@ impl JudgedSession {
             return Taken::Begins;
         }
         if era == Era::Handshake && self.jumps == 0 && self.goes_on_without_reply(&observed) {
-            self.assume_reply(place, &observed);
+            self.assume_reply(place, &observed, found);
         }
         self.find_assumed_reply(era, &observed, found);
         if era == Era::Handshake && self.jumps > 0 && self.is_out_of_order(&observed) {
@@ -195,6 +202,12 @@ impl JudgedSession {
             }
             let text = is_alone.then_some(message.bytes());
             self.note_request(place, one, text, era, found);
+            self.note_opening(era, one);
+            if let (true, ObservedKind::Request, Some(id)) = (is_early, one.kind, &one.id)
+                && self.early_requests.len() < EARLY_REQUESTS
+            {
+                self.early_requests.push((sender, id.clone()));
+            }
             self.left_out.note(place, one, text, self.eras.observer(era).protocol());
             self.judge(place, one, era, found);
         }
@@ -268,15 +281,26 @@ impl JudgedSession {
         (one.sender, one.kind) == (Side::Client, ObservedKind::Notification)
             && is_early
             && one.message.is_some_and(is_step)
-            && !self.eras.has_opened()
+            && (!self.eras.has_opened() || self.is_opening_refused)
     }
 
     /// The client has the reply to the request which opens the session, and the log does not, or the client does not
     /// wait for it. That is the finding, once it is known which; the session goes on as if the reply had come, whatever
     /// it announces.
-    fn assume_reply(&mut self, place: Place, observed: &[Observed]) {
-        let Some(request) = self.eras.opening() else { return };
+    fn assume_reply(&mut self, place: Place, observed: &[Observed], found: &mut Vec<Finding>) {
         let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
+        let Some(request) = self.eras.opening() else {
+            // The server has refused it: that the client goes on is the mistake, and not each message after it.
+            let protocol = self.eras.handshake().protocol();
+            let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
+            self.report(Some(finding), found);
+            self.summary.not_observed(format!(
+                "what the server permits: it has refused to open the session, and the client goes on in line {}: judged \
+                 from there with any capability",
+                place.line
+            ));
+            return self.go_on_with_any_capability();
+        };
         let asked = self.requests.place(Side::Client, &request.id).unwrap_or(place);
         let handshake = self.eras.handshake();
         let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
@@ -291,6 +315,11 @@ impl JudgedSession {
             ));
         }
         self.assumed_reply = Some(AssumedReply { request: request.id, never_came, too_early });
+        self.go_on_with_any_capability();
+    }
+
+    /// The session goes on in the state that the next message needs, whatever was announced.
+    fn go_on_with_any_capability(&mut self) {
         self.before_opening.clear();
         self.eras.missed_messages();
         self.jumps = JUMPS;
@@ -341,24 +370,26 @@ impl JudgedSession {
     }
 
     /// Where a message has to wait for a step, the session goes on as if it had been taken: what follows from its absence is
-    /// not another mistake.
+    /// not another mistake. Returns whether it does.
     fn assume_step(
         &mut self,
         place: Place,
         sender: Side,
         message: MessageText<'_>,
         found: &mut Vec<Finding>,
-    ) {
+    ) -> bool {
         let observed = self.eras.handshake().clone().observe(sender, message);
-        let [one] = observed.as_slice() else { return };
-        let Some(violation) = one.violation() else { return };
-        let Some((side, step)) = self.causes.to_assume(violation) else { return };
-        if self.take_step(side, step) {
+        let [one] = observed.as_slice() else { return false };
+        let Some(violation) = one.violation() else { return false };
+        let Some((side, step)) = self.causes.to_assume(violation) else { return false };
+        let is_taken = self.take_step(side, step);
+        if is_taken {
             let protocol = self.eras.handshake().protocol();
             let finding =
                 self.causes.assume(Finding::of_violation(place, violation, protocol, &self.revisions));
             self.emit(finding, found);
         }
+        is_taken
     }
 
     /// Whether a message that this session does not accept begins another: its client counts from the start again.
@@ -383,6 +414,23 @@ impl JudgedSession {
                  needs the name of its session with each message, as `session`",
                 place.line
             ));
+        }
+    }
+
+    /// Notes whether the server has refused the request that opens the session.
+    fn note_opening(&mut self, era: Era, observed: &Observed) {
+        let Some(StepKind::Linear { from, to }) = observed.step.filter(|_| era == Era::Handshake) else {
+            return;
+        };
+        if from != to && matches!(observed.kind, ObservedKind::Request | ObservedKind::Error) {
+            self.is_opening_refused = observed.kind == ObservedKind::Error && to == StateIndex(0);
+        }
+    }
+
+    /// The step for which these requests had to wait has come: that they were early is found.
+    fn excuse_early_requests(&mut self) {
+        for (sender, id) in self.early_requests.drain(..) {
+            self.requests.excuse(sender, &id);
         }
     }
 
@@ -467,6 +515,7 @@ impl JudgedSession {
         for report in &observed.reports {
             let late = observed.message.and_then(|message| self.causes.comes_late(observed.sender, message));
             if let (Some(early), Era::Handshake) = (late, era) {
+                self.excuse_early_requests();
                 self.emit(early, found);
                 continue;
             }
@@ -505,6 +554,7 @@ impl JudgedSession {
                     self.report(Some(finding), found);
                 }
                 Report::Complaint { error } => {
+                    self.unclear.note_complaint(place, observed.sender);
                     let state = self.eras.observer(era).state();
                     let finding = wording::complaint(place, observed.sender, state, &error.message);
                     self.report(Some(finding), found);
