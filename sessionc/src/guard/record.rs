@@ -41,6 +41,8 @@ pub(super) enum Recorded<'a> {
     Begins,
     /// What happened.
     Note(&'a str),
+    /// A message was passed on that is not recorded, and why.
+    LeftOut(&'a str),
     /// Messages of the client did not arrive, and why.
     NotReceived(&'a [NotReceived], &'a str),
 }
@@ -96,7 +98,9 @@ impl Recorder {
 fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     let (writer, message, bytes) = match recorded {
         Recorded::Begins => ("note", quoted("a session begins"), None),
-        Recorded::Note(text) | Recorded::NotReceived(_, text) => ("note", quoted(text), None),
+        Recorded::Note(text) | Recorded::LeftOut(text) | Recorded::NotReceived(_, text) => {
+            ("note", quoted(text), None)
+        }
         Recorded::Message(side, message) | Recorded::Own(side, message) => {
             let (json, raw) = match side {
                 Side::Client => ("c2s", "c2s-raw"),
@@ -116,6 +120,7 @@ fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     let more = match recorded {
         Recorded::Own(..) => ", \"by\": \"guard\"".to_owned(),
         Recorded::Begins => ", \"begins\": true".to_owned(),
+        Recorded::LeftOut(_) => ", \"not_recorded\": true".to_owned(),
         Recorded::NotReceived(messages, _) if !messages.is_empty() => {
             format!(", \"not_received\": {}", serde_json::json!(messages))
         }
@@ -207,6 +212,10 @@ mod tests {
             "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"a session begins\", \"begins\": true, \"session\": 3}\n"
         );
         assert_eq!(named(Some("run"), None).as_deref(), Some("\"run\""));
+        assert_eq!(
+            line(0.0, None, Recorded::LeftOut("long")),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"long\", \"not_recorded\": true}\n"
+        );
         let lost = [NotReceived::Request(5.into()), NotReceived::Notification("a".to_owned())];
         assert_eq!(
             line(0.0, None, Recorded::NotReceived(&lost, "gone")),

@@ -92,7 +92,11 @@ impl GuardedSession {
     pub(super) fn unjudged(&mut self, sender: Side, beginning: &[u8], problem: &str) -> Judgement {
         self.record_beginning();
         let mut judgement = self.judge.unjudged(sender, beginning, problem);
-        self.note(problem);
+        let what = match judgement.forward {
+            Forward::Whole => Recorded::LeftOut(problem),
+            _ => Recorded::Note(problem),
+        };
+        self.outputs.record(self.number, what);
         let treatment =
             match (&judgement.forward, judgement.answers.is_empty(), judgement.replacements.is_empty()) {
                 (Forward::Whole, ..) => Treatment::Forwarded,

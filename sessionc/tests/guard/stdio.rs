@@ -440,6 +440,15 @@ fn long_messages_go_by_or_are_refused() {
     assert_eq!(ids, [json!(8), Value::Null], "{answers}");
     let reports = String::from_utf8(output.stderr).unwrap();
     assert!(reports.contains("refused: a message is longer than 1000 bytes"), "{reports}");
+    // The reply to a call that is not in the record is not one to nothing.
+    let path = record("long");
+    let mut client =
+        Client::start(guard_of("correct", &["--max-message", "1000", "--record", path.to_str().unwrap()]));
+    client.initialize();
+    let name = format!("\"{}\"", "x".repeat(2_000));
+    assert_eq!(client.ask(&CALL.replace("\"x\"", &name))["id"], 2);
+    client.close();
+    assert_eq!(traced(&path), []);
 }
 
 fn exit_codes_are_passed_on() {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::document::without_place;
 use super::elements::for_each_element;
-use super::record::{LogReader, Place, Record, RecordKind, Sender};
+use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
@@ -28,6 +28,8 @@ struct Envelope<'a> {
     not_received: Option<&'a RawValue>,
     #[serde(borrow, default)]
     begins: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    not_recorded: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "isLSPMessage")]
     is_lsp: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "type")]
@@ -45,6 +47,8 @@ struct EnvelopeParts<'a> {
     not_received: Option<Part<'a>>,
     /// `true` where `sessionc guard` says that a session begins.
     begins: Option<Part<'a>>,
+    /// `true` where it says that a message has passed which it has not recorded.
+    not_recorded: Option<Part<'a>>,
     /// It has a member that messages have.
     seems_message: bool,
 }
@@ -97,6 +101,7 @@ impl<'a> EnvelopeParts<'a> {
                 "by" => parts.by = Some(Part::Read(value)),
                 "not_received" => parts.not_received = Some(Part::Read(value)),
                 "begins" => parts.begins = Some(Part::Read(value)),
+                "not_recorded" => parts.not_recorded = Some(Part::Read(value)),
                 "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
@@ -137,6 +142,7 @@ impl<'a> EnvelopeParts<'a> {
             by: part(envelope.by),
             not_received: part(envelope.not_received),
             begins: part(envelope.begins),
+            not_recorded: part(envelope.not_recorded),
             // What else it has is not looked at.
             seems_message: true,
         })
@@ -299,6 +305,10 @@ fn read_parts<'a>(
         if let Some(lost) = parts.not_received {
             let (sender, kind) = (Sender::Is(Side::Client), RecordKind::NotReceived);
             reader.message(Record { place, sender, session, kind, message: lost.message() });
+        } else if parts.not_recorded.is_some_and(|it| it.written() == "true") {
+            let why = message.text().unwrap_or_default();
+            let problem = format!("the guard has passed on a message that it has not recorded: {why}");
+            reader.broken(Broken { place, may_be_message: true, problem });
         } else if let Some(begins) = parts.begins.filter(|begins| begins.written() == "true") {
             let (sender, kind) = (Sender::Is(Side::Client), RecordKind::Begins);
             reader.message(Record { place, sender, session, kind, message: begins.message() });
