@@ -23,6 +23,10 @@ pub(crate) struct Causes {
     /// Steps that were assumed when a message had to wait for them, and after which the session has moved on. A step
     /// that comes yet is late, and the message was early; one that never comes is missing.
     assumed: VecDeque<(Owed, Finding)>,
+    /// Texts that are not messages, and follow one another.
+    texts: Vec<Again>,
+    /// The side that has sent the last of them, if nothing has come behind it.
+    in_texts_of: Option<Side>,
 }
 
 /// What findings have in common that say the same.
@@ -158,6 +162,30 @@ impl Causes {
         Some(finding)
     }
 
+    /// A text that is not a message. Returns whether it is a finding of its own: a banner of several lines, or a message in
+    /// several lines, is one.
+    pub(crate) fn is_first_text(&mut self, place: Place, sender: Side, text: &[u8]) -> bool {
+        let may_be_whole = text.starts_with(b"{") && text.len() > 1;
+        let before = self.in_texts_of.replace(sender);
+        if before == Some(sender)
+            && !may_be_whole
+            && let Some(first) = self.texts.last_mut()
+        {
+            (first.count, first.last) = (first.count + 1, place);
+            return false;
+        }
+        if self.texts.len() == REMEMBERED {
+            self.texts.remove(0);
+        }
+        self.texts.push(Again { first: place, count: 0, last: place });
+        true
+    }
+
+    /// A message has come: what is not one behind it is another mistake.
+    pub(crate) fn ends_texts(&mut self) {
+        self.in_texts_of = None;
+    }
+
     /// The session has moved, and waits for this step, or for none. Returns what was early, now that a step has come.
     pub(crate) fn wait(&mut self, owed: Option<Owed>) -> Option<Finding> {
         let before = self.waiting.take();
@@ -232,7 +260,8 @@ impl Causes {
 
     /// What was reported once and came again.
     pub(crate) fn again(&self) -> Vec<Again> {
-        let mut all: Vec<Again> = self.reported.values().filter(|again| again.count > 0).copied().collect();
+        let all = self.reported.values().chain(&self.texts);
+        let mut all: Vec<Again> = all.filter(|again| again.count > 0).copied().collect();
         // Those of one line in one order, too, whatever order the table has.
         all.sort_by_key(|again| (again.first, again.last, again.count));
         all

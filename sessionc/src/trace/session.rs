@@ -209,7 +209,10 @@ impl JudgedSession {
                 self.early_requests.push((sender, id.clone()));
             }
             self.left_out.note(place, one, text, self.eras.observer(era).protocol());
-            self.judge(place, one, era, found);
+            if one.kind != ObservedKind::Malformed {
+                self.causes.ends_texts();
+            }
+            self.judge(place, one, text, era, found);
         }
         match sender {
             Side::Client => self.recent.note(era, observed.drain(..)),
@@ -511,7 +514,14 @@ impl JudgedSession {
     }
 
     /// Notes what the observer says of a message.
-    fn judge(&mut self, place: Place, observed: &Observed, era: Era, found: &mut Vec<Finding>) {
+    fn judge(
+        &mut self,
+        place: Place,
+        observed: &Observed,
+        text: Option<&[u8]>,
+        era: Era,
+        found: &mut Vec<Finding>,
+    ) {
         for report in &observed.reports {
             let late = observed.message.and_then(|message| self.causes.comes_late(observed.sender, message));
             if let (Some(early), Era::Handshake) = (late, era) {
@@ -547,6 +557,10 @@ impl JudgedSession {
                     self.jumps = JUMPS;
                     if let Some(id) = id {
                         self.requests.excuse(observed.sender.other(), id);
+                    }
+                    let text = text.map(<[u8]>::trim_ascii).filter(|_| id.is_none());
+                    if text.is_some_and(|text| !self.causes.is_first_text(place, observed.sender, text)) {
+                        continue;
                     }
                     let state = self.eras.observer(era).state();
                     let finding =

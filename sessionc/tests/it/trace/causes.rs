@@ -232,6 +232,31 @@ fn a_client_that_goes_on_after_a_refused_initialize_is_one_finding() {
 }
 
 #[test]
+fn lines_that_follow_one_another_and_are_not_messages_are_one_finding() {
+    let log = messages("whole-2025-11-25");
+    let (_, reply) = plain(&log)[1];
+    let raw = |side: &str, text: &str| json!({ "dir": format!("{side}-raw"), "msg": text }).to_string();
+    let found = |raw: &[String]| {
+        let mut lines: Vec<String> = written(&log).lines().map(str::to_owned).collect();
+        lines.splice(reply..reply, raw.iter().cloned());
+        trace(lines.join("\n") + "\n")
+    };
+    let line = reply as u64 + 1;
+    let form = |lines: &[u64]| lines.iter().map(|line| (*line, "form".to_owned())).collect::<Vec<_>>();
+    // A message as pretty printers write it, to a server that reads lines.
+    let spread = format!("{:#}", json!({ "jsonrpc": "2.0", "method": "ping", "id": 900 }));
+    let spread: Vec<String> = spread.lines().map(|line| raw("s2c", line)).collect();
+    let all = found(&spread);
+    assert_eq!(all.places(), form(&[line]), "{all:#?}");
+    let again = json!([{ "line": line, "count": spread.len() - 1, "last": line + spread.len() as u64 - 1 }]);
+    assert_eq!(all.summary["again"], again);
+    // What may be a message, or is of another side, is a mistake of its own.
+    let mixed =
+        [raw("s2c", "a"), raw("s2c", "{\"jsonrpc\":"), raw("c2s", "b"), raw("s2c", "c"), raw("s2c", "d")];
+    assert_eq!(found(&mixed).places(), form(&[line, line + 1, line + 2, line + 3]));
+}
+
+#[test]
 fn an_early_request_without_a_reply_is_one_finding() {
     let mut log = messages("whole-2025-11-25");
     let ready = line_of(&log, is("notifications/initialized"));
