@@ -48,6 +48,8 @@ pub(crate) struct JudgedSession {
     jumps: u8,
     /// The log says where each session begins: no message of this one begins another.
     is_marked: bool,
+    /// The log does not say when the message at hand came.
+    is_streamed: bool,
     /// Whether the client and the server have said something.
     heard: [bool; 2],
     /// Empty between messages; it keeps its room.
@@ -120,6 +122,7 @@ impl JudgedSession {
             missed: None,
             jumps: 0,
             is_marked: false,
+            is_streamed: false,
             heard: [false; 2],
             observed: Vec::new(),
             recent: RecentMessages::default(),
@@ -140,7 +143,7 @@ impl JudgedSession {
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
         match said.kind {
-            RecordKind::Sent => self.eras.may_begin_with(said.sender, message),
+            RecordKind::Sent | RecordKind::Streamed => self.eras.may_begin_with(said.sender, message),
             RecordKind::ByGuard | RecordKind::NotReceived | RecordKind::Begins => None,
         }
     }
@@ -167,11 +170,12 @@ impl JudgedSession {
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
-            RecordKind::Sent => {}
+            RecordKind::Sent | RecordKind::Streamed => {}
             RecordKind::ByGuard => return self.settle(place, sender, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
         }
+        self.is_streamed = kind == RecordKind::Streamed;
         let era = self.eras.era(sender, message);
         let waits = era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message);
         let is_early = waits && self.assume_step(place, sender, message, found);
@@ -497,6 +501,13 @@ impl JudgedSession {
         let state = || self.eras.observer(era).state();
         if step == StepKind::Swallowed {
             let reply = self.requests.answered(asker, token)?;
+            if self.is_streamed {
+                self.summary.not_observed(format!(
+                    "when the progress in line {} came, which stands in a stream: it is taken as coming before the reply",
+                    place.line
+                ));
+                return None;
+            }
             let name = self.name(observed, era);
             return Some(wording::progress_after_reply(
                 place,

@@ -31,6 +31,8 @@ pub(crate) enum RecordKind {
     /// A side has sent it.
     #[default]
     Sent,
+    /// A side has sent it, in a stream of which the log does not say when its messages came.
+    Streamed,
     /// A guard has written it in the name of a side.
     ByGuard,
     /// It is not a message, but says which messages of the client did not arrive.

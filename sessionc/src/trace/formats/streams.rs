@@ -182,7 +182,8 @@ impl HeldMessages {
 }
 
 fn emit(side: Side, session: Option<&str>, message: &HeldMessage, reader: &mut impl LogReader) {
-    let (sender, kind) = (Sender::Is(side), RecordKind::Sent);
+    let kind = if side == Side::Server { RecordKind::Streamed } else { RecordKind::Sent };
+    let sender = Sender::Is(side);
     reader.message(Record { place: message.place, sender, session, kind, message: (&*message.text).into() });
 }
 

@@ -310,6 +310,26 @@ fn a_stream_of_its_own_may_stand_anywhere_in_an_archive() {
 }
 
 #[test]
+fn progress_in_a_stream_of_its_own_is_not_taken_as_late() {
+    let log = messages("whole-2025-11-25");
+    let mut archive = archive_with_stream(&log);
+    let entries = archive["log"]["entries"].as_array_mut().unwrap();
+    let reports = log.iter().find(|(_, message)| message["method"] == "notifications/progress").unwrap();
+    let streamed = format!("data: {}\n\n", reports.1);
+    // It stands there in place of the stream of its request.
+    for entry in entries {
+        let Some(text) = entry["response"]["content"]["text"].as_str() else { continue };
+        let moved = text.replace(&format!("event: message\n{streamed}"), "");
+        let is_own = entry["request"]["method"] == "GET";
+        entry["response"]["content"]["text"] =
+            if is_own { format!("{text}{streamed}").into() } else { moved.into() };
+    }
+    let found = trace(archive.to_string());
+    assert_eq!((found.places(), found.unobserved().len()), (vec![], 1), "{found:?}");
+    assert!(found.unobserved()[0].starts_with("when the progress in line"), "{found:?}");
+}
+
+#[test]
 fn a_reply_may_stand_before_its_request_in_an_archive() {
     let log = messages("whole-2025-11-25");
     let mut archive = archive_with_stream(&log);
