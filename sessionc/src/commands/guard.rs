@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Guard) -> Result<End, Failure> {
         None => {
             let framing = arguments.framing.map_or(chosen.framing(), Into::into);
             let judge = Judge::new(&chosen, policy, arguments.payloads, None)?;
-            let session = GuardedSession::new(None, judge, outputs);
+            let session = GuardedSession::new(None, true, judge, outputs);
             stdio::run(&arguments.command, framing, limit, session).map(End::Exited).map_err(Failure::Start)
         }
     };

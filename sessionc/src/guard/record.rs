@@ -37,8 +37,12 @@ pub(super) enum Recorded<'a> {
     Message(Side, &'a [u8]),
     /// What the guard has written in the name of a side.
     Own(Side, &'a [u8]),
+    /// A session begins with the next message.
+    Begins,
     /// What happened.
     Note(&'a str),
+    /// A message was passed on that is not recorded, and why.
+    LeftOut(&'a str),
     /// Messages of the client did not arrive, and why.
     NotReceived(&'a [NotReceived], &'a str),
 }
@@ -93,7 +97,10 @@ impl Recorder {
 /// `{"t": 0.0042, "dir": "c2s", "msg": …}`, as in the recordings that tests replay.
 fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     let (writer, message, bytes) = match recorded {
-        Recorded::Note(text) | Recorded::NotReceived(_, text) => ("note", quoted(text), None),
+        Recorded::Begins => ("note", quoted("a session begins"), None),
+        Recorded::Note(text) | Recorded::LeftOut(text) | Recorded::NotReceived(_, text) => {
+            ("note", quoted(text), None)
+        }
         Recorded::Message(side, message) | Recorded::Own(side, message) => {
             let (json, raw) = match side {
                 Side::Client => ("c2s", "c2s-raw"),
@@ -112,6 +119,8 @@ fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     let bytes = bytes.map(|bytes| format!(", \"base64\": \"{bytes}\"")).unwrap_or_default();
     let more = match recorded {
         Recorded::Own(..) => ", \"by\": \"guard\"".to_owned(),
+        Recorded::Begins => ", \"begins\": true".to_owned(),
+        Recorded::LeftOut(_) => ", \"not_recorded\": true".to_owned(),
         Recorded::NotReceived(messages, _) if !messages.is_empty() => {
             format!(", \"not_received\": {}", serde_json::json!(messages))
         }
@@ -198,7 +207,15 @@ mod tests {
             line(0.0, named(Some("run"), Some(3)).as_deref(), Recorded::Note("gone")),
             "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"gone\", \"session\": \"run-3\"}\n"
         );
+        assert_eq!(
+            line(0.0, named(None, Some(3)).as_deref(), Recorded::Begins),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"a session begins\", \"begins\": true, \"session\": 3}\n"
+        );
         assert_eq!(named(Some("run"), None).as_deref(), Some("\"run\""));
+        assert_eq!(
+            line(0.0, None, Recorded::LeftOut("long")),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"long\", \"not_recorded\": true}\n"
+        );
         let lost = [NotReceived::Request(5.into()), NotReceived::Notification("a".to_owned())];
         assert_eq!(
             line(0.0, None, Recorded::NotReceived(&lost, "gone")),

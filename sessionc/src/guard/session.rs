@@ -14,6 +14,8 @@ use super::report::Reporter;
 pub(crate) struct GuardedSession {
     /// Where there are several, the number of this one.
     number: Option<u64>,
+    /// It begins with its next message, and the record does not say so yet.
+    begins: bool,
     judge: Judge,
     /// What was reported, and came again.
     repeated: RepeatedRemarks,
@@ -43,8 +45,16 @@ impl Outputs {
 }
 
 impl GuardedSession {
-    pub(crate) fn new(number: Option<u64>, judge: Judge, outputs: Outputs) -> GuardedSession {
-        GuardedSession { number, judge, repeated: RepeatedRemarks::default(), outputs }
+    /// A session, which `begins` with its first message or was begun before.
+    pub(crate) fn new(number: Option<u64>, begins: bool, judge: Judge, outputs: Outputs) -> GuardedSession {
+        GuardedSession { number, begins, judge, repeated: RepeatedRemarks::default(), outputs }
+    }
+
+    /// The record says where a session begins, so that its first messages are judged as those.
+    fn record_beginning(&mut self) {
+        if std::mem::take(&mut self.begins) {
+            self.outputs.record(self.number, Recorded::Begins);
+        }
     }
 
     /// Takes what one side has sent, and says what becomes of it. Blank text has no message in it.
@@ -52,6 +62,7 @@ impl GuardedSession {
         if text.trim_ascii().is_empty() {
             return Judgement::default();
         }
+        self.record_beginning();
         self.outputs.record(self.number, Recorded::Message(sender, text));
         let judgement = self.judge.judge(sender, text);
         if judgement.forward != Forward::Whole {
@@ -79,8 +90,13 @@ impl GuardedSession {
 
     /// Takes the beginning of what cannot be judged, and says what becomes of it.
     pub(super) fn unjudged(&mut self, sender: Side, beginning: &[u8], problem: &str) -> Judgement {
+        self.record_beginning();
         let mut judgement = self.judge.unjudged(sender, beginning, problem);
-        self.note(problem);
+        let what = match judgement.forward {
+            Forward::Whole => Recorded::LeftOut(problem),
+            _ => Recorded::Note(problem),
+        };
+        self.outputs.record(self.number, what);
         let treatment =
             match (&judgement.forward, judgement.answers.is_empty(), judgement.replacements.is_empty()) {
                 (Forward::Whole, ..) => Treatment::Forwarded,

@@ -37,6 +37,8 @@ pub(crate) struct Session {
     complaints: usize,
     /// How many texts have come that are not messages.
     unreadable: usize,
+    /// The first of them.
+    first_unreadable: Option<String>,
     /// The last request that was sent as the protocol has it.
     last_request: Vec<u8>,
     /// The number of the last sending.
@@ -108,6 +110,7 @@ impl Session {
             unfinished: BTreeSet::new(),
             complaints: 0,
             unreadable: 0,
+            first_unreadable: None,
             last_request: Vec::new(),
             last_number: 0,
             offence: None,
@@ -280,6 +283,8 @@ impl Session {
         let observed = self.observer.observe(Side::Server, bytes);
         if matches!(observed.as_slice(), [Observed { kind: ObservedKind::Malformed, .. }]) {
             self.unreadable += 1;
+            let text = || Excerpt(&String::from_utf8_lossy(bytes.trim_ascii())).to_string();
+            self.first_unreadable.get_or_insert_with(text);
             if self.unreadable > MOST_UNREADABLE {
                 let line = String::from_utf8_lossy(bytes.trim_ascii());
                 let problem = format!(
@@ -399,6 +404,28 @@ impl Session {
                 && edge.origin == Origin::Written
                 && leads_on
         })
+    }
+
+    /// The first text that has come and is not a message, or its beginning.
+    pub(crate) fn first_unreadable(&self) -> Option<&str> {
+        self.first_unreadable.as_deref()
+    }
+
+    /// Closes the input of a server over streams, and returns whether it replies then: it has held the reply back, or its line
+    /// has no end.
+    pub(crate) async fn replies_at_the_end(&mut self) -> bool {
+        let deadline = Instant::now() + GRACE;
+        self.connection.close_input();
+        while !self.is_http() {
+            for heard in self.hear(deadline).await {
+                match heard {
+                    Heard::Message(_, observed) if observed.kind == ObservedKind::Result => return true,
+                    Heard::Ended(_) | Heard::Nothing => return false,
+                    _ => {}
+                }
+            }
+        }
+        false
     }
 
     /// Ends the session, and takes what the server still says then.

@@ -154,9 +154,27 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                 Heard::Ended(ending) => {
                     return Err(format!("the server {ending} before it answered `{method}`"));
                 }
-                Heard::Nothing => return Err(format!("the server has not answered `{method}` in time")),
+                Heard::Nothing => return Err(why_silent(session, &method).await),
             }
         }
+    }
+}
+
+/// Why no answer has come, as far as the server shows it. The session is over then.
+async fn why_silent(session: &mut Session, method: &str) -> String {
+    let silent = format!("the server has not answered `{method}` in time");
+    match session.first_unreadable().map(str::to_owned) {
+        Some(text) if text.to_ascii_lowercase().starts_with("content-length:") => format!(
+            "{silent}: it writes `Content-Length` before a message, and this protocol ends each message with its line"
+        ),
+        Some(text) => format!(
+            "{silent}: it has written `{text}`, which is not a message: write each message as JSON on one line, and what is \
+             for people on standard error"
+        ),
+        None if session.replies_at_the_end().await => format!(
+            "{silent}: its answer came when its input was closed: end each message with a line feed, and flush the output"
+        ),
+        None => silent,
     }
 }
 

@@ -60,6 +60,11 @@ impl Held {
         Held { is_named, messages: Vec::new(), bytes: 0, missed }
     }
 
+    /// Nothing of the session was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     /// A line could not be read.
     pub(super) fn missed(&mut self, line: u64) {
         self.missed = Some(line);
@@ -99,6 +104,11 @@ impl Beginnings {
             middles,
             is_told: from.is_some(),
         })
+    }
+
+    /// Whether the user has said where the log begins.
+    pub(super) fn are_told(&self) -> bool {
+        self.is_told
     }
 
     /// A session that begins with its next message.

@@ -243,12 +243,9 @@ impl Causes {
         (!is_reported).then_some(Missing { owed, place, before: instead })
     }
 
-    /// What was reported once and came again.
-    pub(crate) fn again(&self) -> Vec<Again> {
-        let mut all: Vec<Again> = self.reported.values().filter(|again| again.count > 0).copied().collect();
-        // Those of one line in one order, too, whatever order the table has.
-        all.sort_by_key(|again| (again.first, again.last, again.count));
-        all
+    /// What was reported once and came again, in any order.
+    pub(crate) fn again(&self) -> impl Iterator<Item = Again> {
+        self.reported.values().filter(|again| again.count > 0).copied()
     }
 }
 

@@ -6,6 +6,7 @@ use mcp_runtime::protocol::Side;
 use super::beginnings::{Beginnings, Begun, Held};
 use super::direction::MessageHead;
 use super::finding::Finding;
+use super::formats::record::RecordKind;
 use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
 use crate::files::Failure;
@@ -129,6 +130,10 @@ impl Lane {
         found: &mut Vec<Finding>,
         summary: &mut Summary,
     ) {
+        if said.kind == RecordKind::Begins {
+            self.begin(beginnings, found, summary);
+            return;
+        }
         if let Some(before) =
             self.before.as_mut().filter(|before| self.heard.leaves_to(before, said, message))
         {
@@ -159,6 +164,23 @@ impl Lane {
                 false => Some(last),
             };
             over.into_iter().for_each(|session| summary.add(session.finish(found)));
+        }
+    }
+
+    /// The log says that a session begins. Where the user has said in which state the log begins, that is what counts.
+    fn begin(&mut self, beginnings: &Beginnings, found: &mut Vec<Finding>, summary: &mut Summary) {
+        if beginnings.are_told() {
+            return;
+        }
+        self.before.take().into_iter().for_each(|session| summary.add(session.finish(found)));
+        let next = LaneState::Session(Box::new(beginnings.session(self.name.is_some()).marked()));
+        match std::mem::replace(&mut self.heard, next) {
+            LaneState::Session(session) => summary.add(session.finish(found)),
+            LaneState::Unknown(held) if held.is_empty() => {}
+            LaneState::Unknown(held) => {
+                let session = beginnings.middle(&held, found);
+                summary.add(session.finish(found));
+            }
         }
     }
 

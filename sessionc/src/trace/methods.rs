@@ -44,8 +44,13 @@ pub(super) fn hint_of_unknown(
     let end = |method: &'_ str| method.rsplit('/').next().unwrap_or_default().to_owned();
     let ends_alike =
         |known: &&str| end(known) == end(method) || nearest(&end(method), [&*end(known)]).is_some();
-    if let Some(near) = nearest(method, named.into_iter().filter(ends_alike)) {
+    if let Some(near) = nearest(method, named.iter().copied().filter(ends_alike)) {
         return format!("did you mean `{near}`?");
+    }
+    // Some leave the beginning out.
+    let mut whole = named.into_iter().filter(|known| known.rsplit('/').next() == Some(method));
+    if let (Some(whole), None) = (whole.next(), whole.next()) {
+        return format!("did you mean `{whole}`?");
     }
     let patterns = patterns.into_iter().map(|pattern| format!(", name it as an extension, `{pattern}`,"));
     format!("correct its name{} or judge by a `.session` file that declares it", patterns.collect::<String>())

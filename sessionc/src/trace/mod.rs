@@ -8,7 +8,7 @@
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
 //! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
-//!   a session. `gaps.rs` and `heard.rs`: what of a session is not in the log.
+//!   a session. `stray_texts.rs`: texts that are not messages. `gaps.rs` and `heard.rs`: what of a session is not in the log.
 //! - `finding.rs`: what is found. `wording.rs`: what findings say beyond the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
@@ -31,6 +31,7 @@ mod recent;
 pub(crate) mod report;
 mod requests;
 mod session;
+mod stray_texts;
 pub(crate) mod summary;
 mod unclear;
 pub(crate) mod until_interrupt;

@@ -17,6 +17,8 @@ pub(crate) struct OpeningReply {
     waiting: Vec<Finding>,
     /// The client has gone on without the reply, and it has not come so far.
     assumed: Option<AssumedReply>,
+    /// The server has refused the request that opens the session, and the client has sent no other one.
+    is_refused: bool,
 }
 
 /// A reply that opens the session, as if it had come: it is not in the log, or the client has not waited for it.
@@ -48,6 +50,21 @@ impl OpeningReply {
     pub(crate) fn assume(&mut self, reply: AssumedReply) {
         self.waiting.clear();
         self.assumed = Some(reply);
+    }
+
+    /// The request that opens the session was sent, or has its reply; whether that refuses it.
+    pub(crate) fn note_refused(&mut self, is_refused: bool) {
+        self.is_refused = is_refused;
+    }
+
+    /// Whether the server has refused to open the session, and was not asked again.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
+    /// The session goes on although it was refused. What has waited for the reply has that cause.
+    pub(crate) fn pass_over(&mut self) {
+        self.waiting.clear();
     }
 
     /// Whether the reply without which the client has gone on is among these messages. Then the client was too early,

@@ -12,6 +12,9 @@ const RUNNING: usize = 65_536;
 /// How many tokens are remembered of requests that have their reply, and how many requests that were cancelled.
 const OVER: usize = 1_024;
 
+/// How many requests are remembered that came before a step for which they had to wait.
+const BEFORE_STEP: usize = 64;
+
 /// How many bytes an id or a token may have to be remembered.
 const LONGEST: usize = 1_024;
 
@@ -41,6 +44,8 @@ pub(crate) struct Requests {
     answered: Over,
     /// The requests that their own side has cancelled.
     cancelled: Over,
+    /// Requests that came before a step for which they had to wait, while that has not come.
+    before_step: Vec<(Side, RequestId)>,
 }
 
 /// The tokens or ids of what is over, each with the place where it ended.
@@ -111,6 +116,20 @@ impl Requests {
     pub(crate) fn open_early(&mut self, by: Side, id: &RequestId, token: Option<Token>, place: Place) {
         self.open(by, id, token, place);
         self.excuse(by, id);
+    }
+
+    /// A request of a side came before a step for which it had to wait.
+    pub(crate) fn note_before_step(&mut self, by: Side, id: &RequestId) {
+        if self.before_step.len() < BEFORE_STEP {
+            self.before_step.push((by, id.clone()));
+        }
+    }
+
+    /// The step has come: that those requests were early is found, and may be why they get no reply.
+    pub(crate) fn step_has_come(&mut self) {
+        for (by, id) in std::mem::take(&mut self.before_step) {
+            self.excuse(by, &id);
+        }
     }
 
     /// A request of a side has its reply. Unless it goes on for some other reason, no progress follows.

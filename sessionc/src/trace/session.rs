@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
-use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side};
+use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
@@ -18,6 +18,7 @@ use super::ids::Ids;
 use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::requests::Requests;
+use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
 use super::wording;
@@ -40,6 +41,9 @@ pub(crate) struct JudgedSession {
     gaps: Gaps,
     heard: HeardSides,
     opening: OpeningReply,
+    texts: StrayTexts,
+    /// The log says where each session begins: no message of this one begins another.
+    is_marked: bool,
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
     recent: RecentMessages,
@@ -90,17 +94,24 @@ impl JudgedSession {
             gaps: Gaps::default(),
             heard: HeardSides::default(),
             opening: OpeningReply::default(),
+            texts: StrayTexts::default(),
+            is_marked: false,
             observed: Vec::new(),
             recent: RecentMessages::default(),
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
 
+    /// The log says that it begins here, and it is over where the log says that another one begins.
+    pub(crate) fn marked(self) -> JudgedSession {
+        JudgedSession { is_marked: true, ..self }
+    }
+
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
         match said.kind {
-            RecordKind::Sent => self.eras.may_begin_with(said.sender, message),
-            RecordKind::ByGuard | RecordKind::NotReceived => None,
+            RecordKind::Sent | RecordKind::Streamed => self.eras.may_begin_with(said.sender, message),
+            RecordKind::ByGuard | RecordKind::NotReceived | RecordKind::Begins => None,
         }
     }
 
@@ -126,14 +137,14 @@ impl JudgedSession {
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
-            RecordKind::Sent => {}
-            RecordKind::ByGuard => return self.settle(place, sender, message, found),
+            RecordKind::Sent | RecordKind::Streamed => {}
+            RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
+            RecordKind::Begins => return Taken::Judged,
         }
         let era = self.eras.era(sender, message);
-        if era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message) {
-            self.assume_step(place, sender, message, found);
-        }
+        let waits = era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message);
+        let is_early = waits && self.assume_step(place, sender, message, found);
         let mut observed = std::mem::take(&mut self.observed);
         self.eras.observe_into(era, sender, message, &mut observed);
         if let [one] = observed.as_slice()
@@ -143,7 +154,7 @@ impl JudgedSession {
             return Taken::Begins;
         }
         if era == Era::Handshake && !self.gaps.may_jump() && self.goes_on_without_reply(&observed) {
-            self.assume_reply(place, &observed);
+            self.assume_reply(place, &observed, found);
         }
         if era == Era::Handshake {
             let too_early = self.opening.comes_late(&observed);
@@ -162,9 +173,16 @@ impl JudgedSession {
                 self.requests.open_early(sender, id, one.token.clone(), place);
             }
             let text = is_alone.then_some(message.bytes());
-            self.note_request(place, one, text, era, found);
+            self.note_request(said, one, text, era, found);
+            self.note_opening(era, one);
+            if let (true, ObservedKind::Request, Some(id)) = (is_early, one.kind, &one.id) {
+                self.requests.note_before_step(sender, id);
+            }
             self.left_out.note(place, one, text, self.eras.observer(era).protocol());
-            self.judge(place, one, era, found);
+            if one.kind != ObservedKind::Malformed {
+                self.texts.end();
+            }
+            self.judge(place, one, text, era, found);
         }
         match sender {
             Side::Client => self.recent.note(era, observed.drain(..)),
@@ -175,16 +193,11 @@ impl JudgedSession {
     }
 
     /// Takes note of what a guard has written in the name of a side. It is not held against that side.
-    fn settle(
-        &mut self,
-        place: Place,
-        sender: Side,
-        message: MessageText<'_>,
-        found: &mut Vec<Finding>,
-    ) -> Taken {
+    fn settle(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
+        let Said { place, sender, .. } = said;
         let era = self.eras.era(sender, message);
         for one in self.eras.observe(era, sender, message) {
-            self.note_request(place, &one, None, era, found);
+            self.note_request(said, &one, None, era, found);
             self.note_step(place, &one, era, found);
         }
         Taken::Judged
@@ -236,15 +249,27 @@ impl JudgedSession {
         (one.sender, one.kind) == (Side::Client, ObservedKind::Notification)
             && is_early
             && one.message.is_some_and(is_step)
-            && !self.eras.has_opened()
+            && (!self.eras.has_opened() || self.opening.is_refused())
     }
 
     /// The client has the reply to the request which opens the session, and the log does not, or the client does not
     /// wait for it. That is the finding, once it is known which; the session goes on as if the reply had come, whatever
     /// it announces.
-    fn assume_reply(&mut self, place: Place, observed: &[Observed]) {
-        let Some(request) = self.eras.opening() else { return };
+    fn assume_reply(&mut self, place: Place, observed: &[Observed], found: &mut Vec<Finding>) {
         let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
+        let Some(request) = self.eras.opening() else {
+            // The server has refused it: that the client goes on is the mistake, and not each message after it.
+            let protocol = self.eras.handshake().protocol();
+            let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
+            self.report(Some(finding), found);
+            self.summary.not_observed(format!(
+                "what the server permits: it has refused to open the session, and the client goes on in line {}: judged \
+                 from there with any capability",
+                place.line
+            ));
+            self.opening.pass_over();
+            return self.go_on_with_any_capability();
+        };
         let asked = self.requests.place(Side::Client, &request.id).unwrap_or(place);
         let handshake = self.eras.handshake();
         let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
@@ -259,6 +284,11 @@ impl JudgedSession {
             ));
         }
         self.opening.assume(AssumedReply { request: request.id, never_came, too_early });
+        self.go_on_with_any_capability();
+    }
+
+    /// The session goes on in the state that the next message needs, whatever was announced.
+    fn go_on_with_any_capability(&mut self) {
         self.eras.missed_messages();
         self.gaps.may_have_moved();
     }
@@ -294,24 +324,26 @@ impl JudgedSession {
     }
 
     /// Where a message has to wait for a step, the session goes on as if it had been taken: what follows from its absence is
-    /// not another mistake.
+    /// not another mistake. Returns whether it does.
     fn assume_step(
         &mut self,
         place: Place,
         sender: Side,
         message: MessageText<'_>,
         found: &mut Vec<Finding>,
-    ) {
+    ) -> bool {
         let observed = self.eras.handshake().clone().observe(sender, message);
-        let [one] = observed.as_slice() else { return };
-        let Some(violation) = one.violation() else { return };
-        let Some((side, step)) = self.causes.to_assume(violation) else { return };
-        if self.take_step(side, step) {
+        let [one] = observed.as_slice() else { return false };
+        let Some(violation) = one.violation() else { return false };
+        let Some((side, step)) = self.causes.to_assume(violation) else { return false };
+        let is_taken = self.take_step(side, step);
+        if is_taken {
             let protocol = self.eras.handshake().protocol();
             let finding =
                 self.causes.assume(Finding::of_violation(place, violation, protocol, &self.revisions));
             self.emit(finding, found);
         }
+        is_taken
     }
 
     /// Whether a message that this session does not accept begins another: its client counts from the start again.
@@ -320,6 +352,7 @@ impl JudgedSession {
         observed.kind == ObservedKind::Request
             && observed.sender == Side::Client
             && observed.step.is_none()
+            && !self.is_marked
             && self.eras.handshake().begins_session(message)
             && self.ids.has(id)
             && self.requests.place(Side::Client, id).is_none()
@@ -338,15 +371,26 @@ impl JudgedSession {
         }
     }
 
+    /// Notes whether the server has refused the request that opens the session.
+    fn note_opening(&mut self, era: Era, observed: &Observed) {
+        let Some(StepKind::Linear { from, to }) = observed.step.filter(|_| era == Era::Handshake) else {
+            return;
+        };
+        if from != to && matches!(observed.kind, ObservedKind::Request | ObservedKind::Error) {
+            self.opening.note_refused(observed.kind == ObservedKind::Error && to == StateIndex(0));
+        }
+    }
+
     /// Notes what a message says of requests and their progress.
     fn note_request(
         &mut self,
-        place: Place,
+        said: Said,
         observed: &Observed,
         message: Option<&[u8]>,
         era: Era,
         found: &mut Vec<Finding>,
     ) {
+        let place = said.place;
         let (sender, other) = (observed.sender, observed.sender.other());
         match (observed.kind, &observed.id, observed.step) {
             (ObservedKind::Request, Some(id), step) => {
@@ -376,7 +420,7 @@ impl JudgedSession {
                     });
                     self.report(finding, found);
                 } else if table.reports.is_some() {
-                    let finding = self.progress(place, observed, step, message, era);
+                    let finding = self.progress(said, observed, step, message, era);
                     self.report(finding, found);
                 }
             }
@@ -387,7 +431,7 @@ impl JudgedSession {
     /// Judges a report on a request of the other side.
     fn progress(
         &mut self,
-        place: Place,
+        Said { place, kind, .. }: Said,
         observed: &Observed,
         step: StepKind,
         message: Option<&[u8]>,
@@ -398,6 +442,14 @@ impl JudgedSession {
         let state = || self.eras.observer(era).state();
         if step == StepKind::Swallowed {
             let reply = self.requests.answered(asker, token)?;
+            // The log does not say when it came.
+            if kind == RecordKind::Streamed {
+                self.summary.not_observed(format!(
+                    "when the progress in line {} came, which stands in a stream: it is taken as coming before the reply",
+                    place.line
+                ));
+                return None;
+            }
             let name = self.name(observed, era);
             return Some(wording::progress_after_reply(
                 place,
@@ -415,10 +467,18 @@ impl JudgedSession {
     }
 
     /// Notes what the observer says of a message.
-    fn judge(&mut self, place: Place, observed: &Observed, era: Era, found: &mut Vec<Finding>) {
+    fn judge(
+        &mut self,
+        place: Place,
+        observed: &Observed,
+        text: Option<&[u8]>,
+        era: Era,
+        found: &mut Vec<Finding>,
+    ) {
         for report in &observed.reports {
             let late = observed.message.and_then(|message| self.causes.comes_late(observed.sender, message));
             if let (Some(early), Era::Handshake) = (late, era) {
+                self.requests.step_has_come();
                 self.emit(early, found);
                 continue;
             }
@@ -452,12 +512,17 @@ impl JudgedSession {
                     if let Some(id) = id {
                         self.requests.excuse(observed.sender.other(), id);
                     }
+                    let text = text.map(<[u8]>::trim_ascii).filter(|_| id.is_none());
+                    if text.is_some_and(|text| !self.texts.is_first(place, observed.sender, text)) {
+                        continue;
+                    }
                     let state = self.eras.observer(era).state();
                     let finding =
                         wording::malformed(place, observed.sender, state, id.as_ref(), &error.message);
                     self.report(Some(finding), found);
                 }
                 Report::Complaint { error } => {
+                    self.unclear.note_complaint(place, observed.sender);
                     let state = self.eras.observer(era).state();
                     let finding = wording::complaint(place, observed.sender, state, &error.message);
                     self.report(Some(finding), found);
@@ -598,7 +663,9 @@ impl JudgedSession {
         }
         let revision = self.revision();
         self.summary.governed(revision);
-        self.summary.again = self.causes.again();
+        self.summary.again = self.causes.again().chain(self.texts.again()).collect();
+        // Those of one line in one order, too, whatever order the table has.
+        self.summary.again.sort_by_key(|again| (again.first, again.last, again.count));
         self.summary
     }
 

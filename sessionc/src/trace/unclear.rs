@@ -53,6 +53,11 @@ impl UnclearMessages {
         self.add(Unclear { may_ask: unreadable, may_reply: unreadable, ..Unclear::new(place, sender, id) });
     }
 
+    /// An error without an id. It may have been the reply to any request.
+    pub(crate) fn note_complaint(&mut self, place: Place, sender: Side) {
+        self.add(Unclear { may_reply: true, ..Unclear::new(place, sender, None) });
+    }
+
     /// A message that was not taken, or was not taken as a whole.
     pub(crate) fn note(&mut self, place: Place, violation: &Violation, protocol: &Protocol) {
         let table = violation.got.message.and_then(|message| protocol.message(message));

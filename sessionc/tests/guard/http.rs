@@ -153,7 +153,8 @@ async fn a_session_over_http_passes_as_it_is() {
     assert_eq!(guarded.seen(), direct.seen());
     assert_eq!(recorded(&path).len(), 7);
     let text = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(text.matches("\"session\": 1}").count(), 7, "{text}");
+    // And that it begins.
+    assert_eq!(text.matches("\"session\": 1}").count(), 8, "{text}");
 }
 
 async fn events_pass_as_they_come() {
@@ -277,7 +278,7 @@ async fn sixty_four_sessions_run_at_once() {
     assert_eq!(guard.stop(), "");
     let text = std::fs::read_to_string(&path).unwrap();
     for session in 1..=64 {
-        assert_eq!(text.matches(&format!("\"session\": {session}}}")).count(), 23, "{session}");
+        assert_eq!(text.matches(&format!("\"session\": {session}}}")).count(), 24, "{session}");
     }
     // A record is a log that keeps the sessions apart.
     let mut trace = Command::new(env!("CARGO_BIN_EXE_sessionc"));

@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 28] = [
+pub(crate) const TESTS: [Test; 29] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -23,6 +23,7 @@ pub(crate) const TESTS: [Test; 28] = [
     ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
     ("replies_are_replaced", replies_are_replaced),
     ("a_record_says_what_the_guard_has_written", a_record_says_what_the_guard_has_written),
+    ("a_record_knows_where_its_session_begins", a_record_knows_where_its_session_begins),
     ("a_recording_follows_the_earlier_ones", a_recording_follows_the_earlier_ones),
     ("what_is_not_a_recording_is_left_alone", what_is_not_a_recording_is_left_alone),
     ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
@@ -268,6 +269,28 @@ fn a_record_says_what_the_guard_has_written() {
     assert_eq!(found, expected.map(|(code, blame)| (code.to_owned(), blame.to_owned())));
 }
 
+fn a_record_knows_where_its_session_begins() {
+    let mistaken = |code: &str| vec![(code.to_owned(), "client".to_owned())];
+    for enforce in [&[][..], &["--enforce", "should"]] {
+        let path = record("begins");
+        let arguments = [enforce, &["--record", path.to_str().unwrap()]].concat();
+        // Nothing but calls before `initialize`.
+        let mut client = Client::start(guard_of("correct", &arguments));
+        client.ask(CALL);
+        client.ask(&CALL.replace("2,", "3,"));
+        client.close();
+        assert_eq!(traced(&path), mistaken("order"), "{enforce:?}");
+        // Another `initialize`.
+        let path = record("begins");
+        let mut client = Client::start(guard_of("correct", &arguments));
+        client.initialize();
+        client.ask(CALL);
+        client.ask(&INITIALIZE.replace("\"id\":1", "\"id\":3"));
+        client.close();
+        assert_eq!(traced(&path), mistaken("order"), "{enforce:?}");
+    }
+}
+
 fn a_recording_follows_the_earlier_ones() {
     let path = record("twice");
     let run = || {
@@ -417,6 +440,15 @@ fn long_messages_go_by_or_are_refused() {
     assert_eq!(ids, [json!(8), Value::Null], "{answers}");
     let reports = String::from_utf8(output.stderr).unwrap();
     assert!(reports.contains("refused: a message is longer than 1000 bytes"), "{reports}");
+    // The reply to a call that is not in the record is not one to nothing.
+    let path = record("long");
+    let mut client =
+        Client::start(guard_of("correct", &["--max-message", "1000", "--record", path.to_str().unwrap()]));
+    client.initialize();
+    let name = format!("\"{}\"", "x".repeat(2_000));
+    assert_eq!(client.ask(&CALL.replace("\"x\"", &name))["id"], 2);
+    client.close();
+    assert_eq!(traced(&path), []);
 }
 
 fn exit_codes_are_passed_on() {

@@ -287,6 +287,23 @@ fn what_cannot_be_probed_is_said() {
         "sessionc: no session can be opened: the server exited with 4 before it answered `counter/open`\n\
          the last that the server wrote on its standard error:\nno such database"
     );
+    let silent = "sessionc: no session can be opened: the server has not answered `counter/open` in time: ";
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"count":0}}"#;
+    for (answer, why) in [
+        (opened.to_owned(), "its answer came when its input was closed: end each message with a line feed"),
+        (
+            opened.replace('{', "{\\n"),
+            "it has written `{`, which is not a message: write each message as JSON on one line",
+        ),
+        (
+            format!("Content-Length: {}\\r\\n\\r\\n{opened}", opened.len()),
+            "it writes `Content-Length` before a message, and this protocol ends each message with its line",
+        ),
+    ] {
+        let server = format!("read line; printf '{answer}'; cat > /dev/null");
+        let said = problem(&[counter, "--timeout", "3", "--", "/bin/sh", "-c", &server]);
+        assert!(said.starts_with(&format!("{silent}{why}")), "{said}");
+    }
     for protocol in ["mcp", "lsp", "acp"] {
         let echo = problem(&["--protocol", protocol, "--", "cat"]);
         assert!(

@@ -152,7 +152,7 @@ impl Sessions {
             judge.follow([(Side::Client, &*handshake.request), (Side::Server, &*handshake.result)]);
         }
         let opens = !stands_alone && follows.is_none();
-        let session = GuardedSession::new(Some(state.count), judge, self.outputs.clone());
+        let session = GuardedSession::new(Some(state.count), opens, judge, self.outputs.clone());
         let session = HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new() })));
         Ok(Belongs::To { session, opens, stands_alone })
     }

@@ -15,13 +15,12 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use super::document::{Bracket, Document, Unreadable, one, without_place};
 use super::json_lines::JsonText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
+use super::streams::HeldMessages;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::trace::lines::Lines;
 
 /// How many bytes an entry may have.
 const LONGEST: usize = 64 * 1024 * 1024;
-/// How many bytes of messages are held until it is known when they came.
-const MOST_HELD: usize = 16 * 1024 * 1024;
 
 /// What an entry has of an exchange. Texts are borrowed where they have no escapes.
 #[derive(Deserialize)]
@@ -51,6 +50,18 @@ struct Response<'a> {
     headers: Headers<'a>,
     #[serde(borrow, default)]
     content: Body<'a>,
+    /// How many bytes were received, and -1 where that is not known.
+    #[serde(default, rename = "bodySize")]
+    body_size: Option<i64>,
+}
+
+impl Response<'_> {
+    /// Whether the archive leaves the body out, as browsers do with streams. `is_absent`: it does not have an empty one, either.
+    fn lacks_body(&self, is_absent: bool) -> bool {
+        let is_success = self.status.is_none_or(|status| (200..300).contains(&status));
+        let is_left_out = is_absent && self.content.is_stream() && is_success;
+        is_left_out || self.content.size > 0 || self.body_size.is_some_and(|size| size > 0)
+    }
 }
 
 /// What headers say.
@@ -105,6 +116,10 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
+    fn is_stream(&self) -> bool {
+        self.mime_type.starts_with("text/event-stream")
+    }
+
     /// The body as it was sent.
     fn bytes(&self) -> Result<Option<Cow<'_, [u8]>>, String> {
         let Some(JsonText(text)) = &self.text else { return Ok(None) };
@@ -185,11 +200,16 @@ fn read_entries<R: LogReader>(
 struct Marks {
     json_rpc: Finder<'static>,
     method: Finder<'static>,
+    id: Finder<'static>,
 }
 
 impl Default for Marks {
     fn default() -> Marks {
-        Marks { json_rpc: Finder::new("jsonrpc"), method: Finder::new("\"method\"") }
+        Marks {
+            json_rpc: Finder::new("jsonrpc"),
+            method: Finder::new("\"method\""),
+            id: Finder::new("\"id\""),
+        }
     }
 }
 
@@ -241,7 +261,7 @@ impl<R: LogReader> Entries<'_, R> {
         let ArchiveEntry { request, response } = entry;
         // The answer to the first request names the session.
         let session = request.headers.session.as_deref().or(response.headers.session.as_deref());
-        let mut is_reply = false;
+        let mut has_request = false;
         let sends = |body: &Body<'_>| self.marks.has_json_rpc(body);
         if let Some(status) =
             self.marks.refused(response).filter(|_| request.body.as_ref().is_some_and(sends))
@@ -250,21 +270,25 @@ impl<R: LogReader> Entries<'_, R> {
         }
         match request.body.as_ref().map(Body::bytes) {
             Some(Ok(Some(body))) if self.marks.is_json_rpc(&body) => {
-                is_reply = self.marks.method.find(&body).is_none();
-                if is_reply {
-                    // What is answered has come before.
-                    self.held.release(self.reader);
+                let has_method = self.marks.method.find(&body).is_some();
+                has_request = has_method && self.marks.id.find(&body).is_some();
+                if has_method || !self.held.reply(place, session, &body, self.reader) {
+                    self.message(place, session, Side::Client, &body);
                 }
-                self.message(place, session, Side::Client, &body);
             }
             Some(Err(problem)) => self.reader.broken(Broken { place, may_be_message: true, problem }),
             _ => {}
         }
+        // A stream of its own goes on while other requests are answered: nothing says when its messages came.
+        let is_open = request.method.eq_ignore_ascii_case("GET");
         let body = match response.content.bytes() {
-            Ok(Some(body)) => body,
-            Ok(None) => {
-                if response.content.size > 0 && session.is_some() && !is_reply {
-                    let problem = "the archive does not have the body of the answer".to_owned();
+            Ok(Some(body)) if !body.is_empty() => body,
+            Ok(body) => {
+                let may_have_messages = has_request || is_open && session.is_some();
+                if may_have_messages && response.lacks_body(body.is_none()) {
+                    let problem = "the archive does not have the body of the answer: export it with the contents of responses, or \
+                                   record the session with `sessionc guard --record`"
+                        .to_owned();
                     self.reader.broken(Broken { place, may_be_message: true, problem });
                 }
                 return;
@@ -274,21 +298,18 @@ impl<R: LogReader> Entries<'_, R> {
         if !self.marks.is_json_rpc(&body) {
             return;
         }
-        let is_stream = response.content.mime_type.starts_with("text/event-stream");
-        let (messages, is_cut_off) = match is_stream {
+        let (messages, is_cut_off) = match response.content.is_stream() {
             true => events(&body),
             false => (vec![body], false),
         };
-        // A stream of its own goes on while other requests are answered: nothing says when its messages came.
-        let is_open = request.method.eq_ignore_ascii_case("GET");
         for message in messages {
             match is_open {
-                true => self.held.hold(place, session, message.into_owned()),
-                false => self.message(place, session, Side::Server, &message),
+                true => self.held.hold(place, session, message.into_owned(), self.reader),
+                false => {
+                    self.message(place, session, Side::Server, &message);
+                    self.held.came(session, &message, self.reader);
+                }
             }
-        }
-        if self.held.bytes > MOST_HELD {
-            self.held.release(self.reader);
         }
         if is_cut_off {
             let problem = "the last event of the stream is cut off".to_owned();
@@ -301,34 +322,6 @@ impl<R: LogReader> Entries<'_, R> {
         let message = value.map_or(body.into(), MessageText::from);
         let (sender, kind) = (Sender::Is(sender), RecordKind::Sent);
         self.reader.message(Record { place, sender, session, kind, message });
-    }
-}
-
-/// Messages of the server that came at some time after their stream began.
-#[derive(Default)]
-struct HeldMessages {
-    messages: Vec<(Place, Option<String>, Vec<u8>)>,
-    bytes: usize,
-}
-
-impl HeldMessages {
-    fn hold(&mut self, place: Place, session: Option<&str>, message: Vec<u8>) {
-        self.bytes += message.len();
-        self.messages.push((place, session.map(str::to_owned), message));
-    }
-
-    fn release(&mut self, reader: &mut impl LogReader) {
-        self.bytes = 0;
-        for (place, session, message) in self.messages.drain(..) {
-            let sender = Sender::Is(Side::Server);
-            reader.message(Record {
-                kind: RecordKind::Sent,
-                place,
-                sender,
-                session: session.as_deref(),
-                message: (&*message).into(),
-            });
-        }
     }
 }
 
@@ -401,6 +394,34 @@ mod tests {
         // An error of JSON-RPC is an answer.
         let archive = ARCHIVE.replace("\"status\": 200", "\"status\": 400");
         assert_eq!(notes(&archive).messages.len(), 4);
+    }
+
+    #[test]
+    fn a_body_that_the_archive_leaves_out_is_missing() {
+        let with = |request: &str, response: &str| {
+            let headers = r#"[{ "name": "mcp-session-id", "value": "s1" }]"#;
+            let archive = format!(
+                r#"{{ "log": {{ "entries": [{{ "request": {{ {request}, "headers": {headers} }}, "response": {{ {response} }} }}] }} }}"#
+            );
+            let broken = notes(&archive).broken;
+            assert!(
+                broken.iter().all(|(_, problem)| problem.contains("export it with the contents")),
+                "{broken:?}"
+            );
+            !broken.is_empty()
+        };
+        let post =
+            r#""method": "POST", "postData": { "text": "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}" }"#;
+        let notify = r#""method": "POST", "postData": { "text": "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}" }"#;
+        let get = r#""method": "GET""#;
+        let stream = r#""status": 200, "content": { "size": 0, "mimeType": "text/event-stream" }"#;
+        assert!(with(post, stream) && with(get, stream));
+        assert!(with(post, r#""status": 200, "bodySize": 9, "content": { "mimeType": "", "text": "" }"#));
+        assert!(!with(notify, r#""status": 202, "content": { "size": 0, "mimeType": "" }"#));
+        // Here the server has sent nothing.
+        let empty = r#""status": 200, "content": { "size": 0, "mimeType": "text/event-stream", "text": "" }"#;
+        assert!(!with(post, empty) && !with(get, empty));
+        assert!(!with(get, r#""status": 405, "content": { "mimeType": "text/event-stream" }"#));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 
 use super::document::without_place;
 use super::elements::for_each_element;
-use super::record::{LogReader, Place, Record, RecordKind, Sender};
+use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
+use super::said_around::SaidAround;
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
 #[derive(Default, Deserialize)]
@@ -25,6 +26,10 @@ struct Envelope<'a> {
     by: Option<&'a RawValue>,
     #[serde(borrow, default)]
     not_received: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    begins: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    not_recorded: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "isLSPMessage")]
     is_lsp: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "type")]
@@ -40,6 +45,10 @@ struct EnvelopeParts<'a> {
     /// `guard` for what `sessionc guard` has written.
     by: Option<Part<'a>>,
     not_received: Option<Part<'a>>,
+    /// `true` where `sessionc guard` says that a session begins.
+    begins: Option<Part<'a>>,
+    /// `true` where it says that a message has passed which it has not recorded.
+    not_recorded: Option<Part<'a>>,
     /// It has a member that messages have.
     seems_message: bool,
 }
@@ -91,6 +100,8 @@ impl<'a> EnvelopeParts<'a> {
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
                 "by" => parts.by = Some(Part::Read(value)),
                 "not_received" => parts.not_received = Some(Part::Read(value)),
+                "begins" => parts.begins = Some(Part::Read(value)),
+                "not_recorded" => parts.not_recorded = Some(Part::Read(value)),
                 "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
@@ -107,6 +118,19 @@ impl<'a> EnvelopeParts<'a> {
         self.direction.is_some() && self.message.is_some()
     }
 
+    /// Whether the member in which a message may stand is a text: it may be what a program logs for people.
+    fn has_words(&self) -> bool {
+        self.message.is_some_and(|message| message.written().starts_with('"'))
+    }
+
+    /// What it says of messages in its other members, if it has a direction.
+    fn said(&self) -> Option<SaidAround> {
+        let sender = sender(&self.direction?.text()?)?;
+        let session = self.session.filter(|session| session.written() != "null");
+        let session = session.map(|session| session.text().unwrap_or(Cow::Borrowed(session.written())));
+        Some(SaidAround { sender: Some(sender), session: session.map(Cow::into_owned) })
+    }
+
     /// The parts of any other line.
     fn of_line(line: &'a str) -> Result<EnvelopeParts<'a>, serde_json::Error> {
         let envelope: Envelope<'a> = serde_json::from_str(line)?;
@@ -117,14 +141,22 @@ impl<'a> EnvelopeParts<'a> {
             session: part(envelope.session),
             by: part(envelope.by),
             not_received: part(envelope.not_received),
+            begins: part(envelope.begins),
+            not_recorded: part(envelope.not_recorded),
             // What else it has is not looked at.
             seems_message: true,
         })
     }
 }
 
-/// Finds the message in a line. Returns a text that the line has in its place, if there is one: programs write what they log for
-/// people as a member of an object, too.
+/// What a line has in place of a message: programs write what they log for people as a member of an object, too.
+#[derive(Debug)]
+pub(super) struct LoggedText {
+    pub(super) text: String,
+    pub(super) said: SaidAround,
+}
+
+/// Finds the message in a line. Returns a text that the line has in its place, if there is one.
 ///
 /// # Errors
 /// What is wrong with the line.
@@ -133,7 +165,7 @@ pub(super) fn read(
     line: &[u8],
     json: &mut JsonReader,
     reader: &mut impl LogReader,
-) -> Result<Option<String>, String> {
+) -> Result<Option<LoggedText>, String> {
     if line.starts_with(b"[") && has_envelopes(line) {
         let mut read_all = Ok(None);
         for_each_element(line, |element| {
@@ -164,7 +196,7 @@ fn read_object(
     line: &str,
     json: &mut JsonReader,
     reader: &mut impl LogReader,
-) -> Result<Option<String>, String> {
+) -> Result<Option<LoggedText>, String> {
     if line.starts_with('[') {
         return Err("the list has a list and envelopes".to_owned());
     }
@@ -174,7 +206,9 @@ fn read_object(
         None => EnvelopeParts::of_line(line).map_err(|error| problem(&error))?,
     };
     match value {
-        Some(value) if !parts.seems_message && !parts.is_envelope() => read_logged(place, value, reader),
+        Some(value) if !parts.seems_message && (!parts.is_envelope() || parts.has_words()) => {
+            read_logged(place, value, &parts, reader)
+        }
         _ => {
             let object = || value.map_or(line.as_bytes().into(), MessageText::from);
             read_parts(place, object, &parts, reader);
@@ -183,30 +217,71 @@ fn read_object(
     }
 }
 
-/// Finds the message in an object that is neither a message nor an envelope, as it may be a member of what a program logs.
+/// How deep in what a program logs a message is looked for.
+const DEEPEST: usize = 4;
+
+/// Finds the message in an object that is not a message, as it may be a member of what a program logs.
 #[cold]
 fn read_logged(
     place: Place,
     object: JsonValue<'_>,
+    parts: &EnvelopeParts<'_>,
     reader: &mut impl LogReader,
-) -> Result<Option<String>, String> {
-    if memchr::memmem::find(object.written().as_bytes(), b"jsonrpc").is_none() {
+) -> Result<Option<LoggedText>, String> {
+    let words = parts.message.filter(|_| parts.is_envelope());
+    let marks = |text: &str| memchr::memmem::find_iter(text.as_bytes(), b"jsonrpc").count();
+    if marks(object.written()) == words.map_or(0, |words| marks(words.written())) {
+        if words.is_some() {
+            read_parts(place, || object.into(), parts, reader);
+        }
         return Ok(None);
     }
-    let mut texts = object.members().filter_map(|(_, member)| member.text());
-    for (_, member) in object.members() {
-        let Some(parts) = EnvelopeParts::of_value(member) else { continue };
-        if parts.is_envelope() || parts.seems_message {
-            read_parts(place, || member.into(), &parts, reader);
-            return Ok(None);
+    match find_logged(place, object, &SaidAround::default(), DEEPEST, reader) {
+        FoundLogged::Message => Ok(None),
+        FoundLogged::Text(text) => Ok(Some(text)),
+        FoundLogged::Nothing => {
+            Err("the object has a message in it, and not as a member: write the message on the line, or \
+                               as `msg` with its `dir`"
+                .to_owned())
         }
     }
-    match texts.find(|text| text.contains("jsonrpc")) {
-        Some(text) => Ok(Some(text.into_owned())),
-        None => Err("the object has a message in it, and not as a member: write the message on the line, or as `msg` \
-                     with its `dir`"
-            .to_owned()),
+}
+
+enum FoundLogged {
+    /// It was a message, and was taken.
+    Message,
+    Text(LoggedText),
+    Nothing,
+}
+
+/// Looks for a message among the members of an object, then for a text with one, then in its objects.
+fn find_logged(
+    place: Place,
+    object: JsonValue<'_>,
+    around: &SaidAround,
+    deepest: usize,
+    reader: &mut impl LogReader,
+) -> FoundLogged {
+    let own = EnvelopeParts::of_value(object);
+    let said = own.as_ref().and_then(EnvelopeParts::said).unwrap_or_else(|| around.clone());
+    for (_, member) in object.members() {
+        let Some(parts) = EnvelopeParts::of_value(member) else { continue };
+        if parts.seems_message || parts.is_envelope() && !parts.has_words() {
+            read_parts(place, || member.into(), &parts, &mut said.fill(reader));
+            return FoundLogged::Message;
+        }
     }
+    let mut texts = object.members().filter_map(|(_, member)| member.text());
+    if let Some(text) = texts.find(|text| text.contains("jsonrpc")) {
+        return FoundLogged::Text(LoggedText { text: text.into_owned(), said });
+    }
+    for (_, member) in object.members().filter(|_| deepest > 1) {
+        match find_logged(place, member, &said, deepest - 1, reader) {
+            FoundLogged::Nothing => {}
+            found => return found,
+        }
+    }
+    FoundLogged::Nothing
 }
 
 /// Takes the message of an envelope, or the object that has these parts as a message.
@@ -230,6 +305,13 @@ fn read_parts<'a>(
         if let Some(lost) = parts.not_received {
             let (sender, kind) = (Sender::Is(Side::Client), RecordKind::NotReceived);
             reader.message(Record { place, sender, session, kind, message: lost.message() });
+        } else if parts.not_recorded.is_some_and(|it| it.written() == "true") {
+            let why = message.text().unwrap_or_default();
+            let problem = format!("the guard has passed on a message that it has not recorded: {why}");
+            reader.broken(Broken { place, may_be_message: true, problem });
+        } else if let Some(begins) = parts.begins.filter(|begins| begins.written() == "true") {
+            let (sender, kind) = (Sender::Is(Side::Client), RecordKind::Begins);
+            reader.message(Record { place, sender, session, kind, message: begins.message() });
         }
         return;
     };

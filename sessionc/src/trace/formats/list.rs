@@ -38,6 +38,7 @@ pub(super) fn read(
     messages: &mut Messages<'_, impl LogReader>,
 ) -> io::Result<()> {
     lines.pass(1);
+    let (mut count, mut last) = (0, 0);
     loop {
         let is_gap = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
         lines.pass(lines.ahead().iter().take_while(is_gap).count());
@@ -52,6 +53,10 @@ pub(super) fn read(
             None => return Ok(()),
         }
         let Some(end) = element(lines)? else { return Ok(()) };
+        count += 1;
+        let is_alone = last != lines.number() && !another_follows(lines, end)?;
+        // Of those in one line, the number says which it is.
+        messages.element = (!is_alone).then_some(count);
         let (number, element) = (lines.number(), lines.ahead().get(..end).unwrap_or_default());
         match memchr::memchr(b'\n', element) {
             None => messages.take(number, element, true),
@@ -60,6 +65,20 @@ pub(super) fn read(
             Some(_) => {}
         }
         lines.pass(end);
+        last = lines.number();
+    }
+}
+
+/// Whether another element begins in the line in which one ends.
+fn another_follows(lines: &mut Lines<impl Read>, end: usize) -> io::Result<bool> {
+    loop {
+        let behind = lines.ahead().get(end..).unwrap_or_default();
+        if let Some(byte) = behind.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b',' | b'\r')) {
+            return Ok(matches!(byte, b'{' | b'['));
+        }
+        if lines.ahead().len() > LONGEST || !lines.read_on()? {
+            return Ok(false);
+        }
     }
 }
 
@@ -157,6 +176,16 @@ mod tests {
         ] {
             assert_eq!(lines(&log), expected, "{log}");
         }
+    }
+
+    #[test]
+    fn an_element_has_its_number() {
+        let mut found = Notes::default();
+        read(format!("[{ASK},\n{ANSWER},{ANSWER}]").as_bytes(), &mut found).unwrap();
+        assert_eq!(found.entries, [None, Some(2), Some(3)], "the line says which the first is");
+        let mut found = Notes::default();
+        read(format!("{ASK}\n{ANSWER}").as_bytes(), &mut found).unwrap();
+        assert_eq!(found.entries, [None, None]);
     }
 
     #[test]

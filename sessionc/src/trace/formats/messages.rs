@@ -2,6 +2,7 @@
 
 use mcp_runtime::observer::JsonReader;
 
+use super::json_lines::LoggedText;
 use super::record::{Broken, LogReader, Place};
 use super::spread::Spread;
 use super::vscode::VscodeTrace;
@@ -24,6 +25,8 @@ pub(super) struct Messages<'r, R> {
     /// It keeps its room from one line to the next.
     pub(super) json: JsonReader,
     pub(super) vscode: VscodeTrace,
+    /// The number of the element that is being taken, where the log is one list.
+    pub(super) element: Option<u64>,
     pub(super) reader: &'r mut R,
 }
 
@@ -34,14 +37,14 @@ impl<R: LogReader> Messages<'_, R> {
             let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
             // What a program writes for people has no brackets.
             let may_be_message = memchr::memchr(b'{', text).is_some();
-            let place = Place { line: number, entry: None };
+            let place = Place { line: number, entry: self.element };
             self.reader.broken(Broken { place, may_be_message, problem });
         }
     }
 
     /// The same, and returns what is wrong with it.
     pub(super) fn try_take(&mut self, number: u64, text: &[u8]) -> Result<(), String> {
-        let place = Place { line: number, entry: None };
+        let place = Place { line: number, entry: self.element };
         let text = text.trim_ascii();
         // A list of messages has its brackets in lines of their own, and commas between its elements.
         let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
@@ -65,7 +68,10 @@ impl<R: LogReader> Messages<'_, R> {
     #[inline]
     fn take_json(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
         match json_lines::read(place, text, &mut self.json, self.reader)? {
-            Some(shown) => text::read(place, shown.as_bytes(), &mut self.json, self.reader).map(drop),
+            Some(LoggedText { text, said }) => {
+                let mut reader = said.fill(self.reader);
+                text::read(place, text.as_bytes(), &mut self.json, &mut reader).map(drop)
+            }
             None => Ok(()),
         }
     }

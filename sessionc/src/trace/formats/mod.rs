@@ -9,7 +9,9 @@ mod messages;
 mod python;
 mod quoted;
 pub(crate) mod record;
+mod said_around;
 mod spread;
+mod streams;
 mod text;
 mod vscode;
 
@@ -45,10 +47,11 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     lines.pass(blanks);
     let is_list =
         format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
-    let mut messages =
-        Messages { format, json: JsonReader::of_alike(), vscode: VscodeTrace::default(), reader };
+    let (json, vscode) = (JsonReader::of_alike(), VscodeTrace::default());
+    let mut messages = Messages { format, json, vscode, element: None, reader };
     if is_list {
         list::read(&mut lines, &mut messages)?;
+        messages.element = None;
     }
     let mut spread: Option<Spread> = None;
     while let Some(Line { number, text, is_whole }) = lines.next()? {
@@ -250,6 +253,32 @@ mod tests {
             assert_eq!(found.broken, []);
         }
         let hidden = format!(r#"{{"a":[{one}]}}"#);
+        // What stands around it says who has sent it.
+        for (line, sender, session) in [
+            (format!(r#"{{"direction":"in","rpc":{one},"msg":"rpc"}}"#), Sender::Peer, None),
+            (
+                format!(r#"{{"dir":"out","sessionId":"a","data":{{"raw":"{shown}"}}}}"#),
+                Sender::Writer,
+                Some("a"),
+            ),
+            (
+                format!(r#"{{"data":{{"from":"client","raw":"{shown}"}},"from":"server"}}"#),
+                Sender::Is(Side::Client),
+                None,
+            ),
+            (
+                format!(r#"{{"fields":{{"message":"sent","payload":"{shown}"}},"target":"t"}}"#),
+                Sender::Unsaid,
+                None,
+            ),
+            (format!(r#"{{"dir":"in","msg":"read: {shown}"}}"#), Sender::Peer, None),
+        ] {
+            let found = notes(&format!("{line}\n"));
+            let [(1, from, message)] = &found.messages[..] else { panic!("{line}: {found:?}") };
+            assert!(message.ends_with(one), "{message}");
+            assert_eq!((*from, found.sessions[0].as_deref()), (sender, session), "{line}");
+            assert_eq!(found.broken, [], "{line}");
+        }
         let broken = notes(&format!("{hidden}\n")).broken;
         assert!(broken[0].1.contains("not as a member"), "{broken:?}");
     }

@@ -8,7 +8,7 @@ use mcp_runtime::protocol::Side;
 pub(crate) struct Place {
     /// The line, counted from 1.
     pub(crate) line: u64,
-    /// The entry of an HTTP archive, counted from 1.
+    /// The entry of an HTTP archive, or of a log that is one list, counted from 1.
     pub(crate) entry: Option<u64>,
 }
 
@@ -31,10 +31,14 @@ pub(crate) enum RecordKind {
     /// A side has sent it.
     #[default]
     Sent,
+    /// A side has sent it, in a stream of which the log does not say when its messages came.
+    Streamed,
     /// A guard has written it in the name of a side.
     ByGuard,
     /// It is not a message, but says which messages of the client did not arrive.
     NotReceived,
+    /// It is not a message, but says that a session begins with the next one.
+    Begins,
 }
 
 /// One message of a log.
@@ -77,6 +81,7 @@ pub(crate) mod tests {
     #[derive(Debug, Default)]
     pub(crate) struct Notes {
         pub(crate) messages: Vec<(u64, Sender, String)>,
+        pub(crate) entries: Vec<Option<u64>>,
         pub(crate) sessions: Vec<Option<String>>,
         pub(crate) broken: Vec<(u64, String)>,
         pub(crate) not_sent: Vec<(u64, i64)>,
@@ -87,6 +92,7 @@ pub(crate) mod tests {
         fn message(&mut self, record: Record<'_>) {
             let message = String::from_utf8_lossy(record.message.bytes()).into_owned();
             self.messages.push((record.place.line, record.sender, message));
+            self.entries.push(record.place.entry);
             self.sessions.push(record.session.map(str::to_owned));
         }
 

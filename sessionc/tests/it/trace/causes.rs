@@ -199,6 +199,82 @@ fn a_reply_to_initialize_that_is_not_there_is_one_finding() {
 }
 
 #[test]
+fn a_client_that_goes_on_after_a_refused_initialize_is_one_finding() {
+    for name in ["everything-full", "real-py230-se", "real-ts240-se"] {
+        let mut log = messages(name);
+        let before = trace(written(&log)).places();
+        let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+        let reply = log[welcome - 1].1.as_object_mut().unwrap();
+        reply.remove("result");
+        reply.insert("error".to_owned(), json!({ "code": -32602, "message": "unsupported version" }));
+        let found = trace(written(&log));
+        let ready = line_of(&log, is("notifications/initialized")) as u64;
+        let mut expected = vec![(ready, "order".to_owned())];
+        expected.extend(before);
+        assert_eq!(found.places(), expected, "{name}: {found:#?}");
+        assert!(
+            found.unobserved().iter().any(|what| what.contains("has refused to open the session")),
+            "{name}"
+        );
+    }
+    // A ping that is refused opens nothing, and a client may try again.
+    let mut log = messages("real-ts240-se");
+    let ping = json!({ "jsonrpc": "2.0", "id": 77, "method": "ping" });
+    let refused =
+        |id: Value| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32600, "message": "no" } });
+    let mut hello = log[0].1.clone();
+    hello["id"] = json!(78);
+    let mut tries =
+        vec![(true, ping), (false, refused(json!(77))), (true, hello), (false, refused(json!(78)))];
+    tries.append(&mut log);
+    let found = trace(written(&tries));
+    assert_eq!((found.places(), found.unobserved().len()), (vec![], 0), "{found:#?}");
+}
+
+#[test]
+fn lines_that_follow_one_another_and_are_not_messages_are_one_finding() {
+    let log = messages("whole-2025-11-25");
+    let (_, reply) = plain(&log)[1];
+    let raw = |side: &str, text: &str| json!({ "dir": format!("{side}-raw"), "msg": text }).to_string();
+    let found = |raw: &[String]| {
+        let mut lines: Vec<String> = written(&log).lines().map(str::to_owned).collect();
+        lines.splice(reply..reply, raw.iter().cloned());
+        trace(lines.join("\n") + "\n")
+    };
+    let line = reply as u64 + 1;
+    let form = |lines: &[u64]| lines.iter().map(|line| (*line, "form".to_owned())).collect::<Vec<_>>();
+    // A message as pretty printers write it, to a server that reads lines.
+    let spread = format!("{:#}", json!({ "jsonrpc": "2.0", "method": "ping", "id": 900 }));
+    let spread: Vec<String> = spread.lines().map(|line| raw("s2c", line)).collect();
+    let all = found(&spread);
+    assert_eq!(all.places(), form(&[line]), "{all:#?}");
+    let again = json!([{ "line": line, "count": spread.len() - 1, "last": line + spread.len() as u64 - 1 }]);
+    assert_eq!(all.summary["again"], again);
+    // What may be a message, or is of another side, is a mistake of its own.
+    let mixed =
+        [raw("s2c", "a"), raw("s2c", "{\"jsonrpc\":"), raw("c2s", "b"), raw("s2c", "c"), raw("s2c", "d")];
+    assert_eq!(found(&mixed).places(), form(&[line, line + 1, line + 2, line + 3]));
+}
+
+#[test]
+fn an_early_request_without_a_reply_is_one_finding() {
+    let mut log = messages("whole-2025-11-25");
+    let ready = line_of(&log, is("notifications/initialized"));
+    let early = json!({ "jsonrpc": "2.0", "id": 77, "method": "sampling/createMessage",
+        "params": { "messages": [], "maxTokens": 1 } });
+    log.insert(ready - 1, (false, early));
+    assert_eq!(trace(written(&log)).places(), [(ready as u64, "order".to_owned())]);
+}
+
+#[test]
+fn an_error_without_an_id_is_the_reply_that_is_missing() {
+    let mut log = messages("whole-2025-11-25");
+    let (_, reply) = plain(&log)[1];
+    log[reply].1 = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": "no" } });
+    assert_eq!(trace(written(&log)).places(), [(reply as u64 + 1, "form".to_owned())]);
+}
+
+#[test]
 fn what_a_server_needs_before_it_has_announced_anything_is_found_once_it_has_not() {
     let mut log = messages("whole-2025-11-25");
     let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());

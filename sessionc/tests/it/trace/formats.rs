@@ -245,6 +245,129 @@ fn a_request_that_http_refused_may_be_sent_again() {
     }
 }
 
+/// An archive of a server that sends what belongs to no request in a stream of its own, which ends last.
+fn archive_with_stream(messages: &[Message]) -> Value {
+    let mut entries: Vec<Value> = Vec::new();
+    let mut running: Vec<(Value, usize)> = Vec::new();
+    let (mut batches, mut stream) = (0, String::new());
+    for (is_client, message) in messages {
+        let event = format!("event: message\ndata: {message}\n\n");
+        let is_request = message["method"].is_string() && message["id"].is_number();
+        if *is_client {
+            if is_request {
+                running.push((message["id"].clone(), entries.len()));
+            }
+            batches += usize::from(message.is_array());
+            entries.push(json!({
+                "request": { "method": "POST", "headers": [{ "name": "Mcp-Session-Id", "value": "s" }],
+                    "postData": { "mimeType": "application/json", "text": message.to_string() } },
+                "response": { "status": if is_request { 200 } else { 202 }, "content":
+                    if is_request { json!({ "mimeType": "text/event-stream", "text": "" }) } else { json!({}) } },
+            }));
+            continue;
+        }
+        let answered = running.iter().position(|(id, _)| message["method"].is_null() && *id == message["id"]);
+        let entry = match answered {
+            Some(place) => Some(running.remove(place).1),
+            None => running.first().map(|(_, entry)| *entry),
+        };
+        let text = entry.map(|entry| &mut entries[entry]["response"]["content"]["text"]);
+        match text {
+            Some(text) => *text = format!("{}{event}", text.as_str().unwrap()).into(),
+            None => stream.push_str(&event),
+        }
+    }
+    assert!(stream.contains("\"method\"") && batches == 0, "the recording has both");
+    entries.push(json!({
+        "request": { "method": "GET", "headers": [{ "name": "Mcp-Session-Id", "value": "s" }] },
+        "response": { "status": 200, "content": { "mimeType": "text/event-stream", "text": stream } },
+    }));
+    json!({ "log": { "version": "1.2", "entries": entries } })
+}
+
+#[test]
+fn a_stream_of_its_own_may_stand_anywhere_in_an_archive() {
+    for (recording, wrong) in [("whole-2025-11-25", Some(mistaken())), ("whole-2025-03-26", None)] {
+        let log: Vec<Message> =
+            messages(recording).into_iter().filter(|(_, message)| !message.is_array()).collect();
+        let mut archive = archive_with_stream(&log);
+        let last = archive["log"]["entries"].as_array().unwrap().len() - 1;
+        for place in [last, 1] {
+            let entries = archive["log"]["entries"].as_array_mut().unwrap();
+            let stream = entries.remove(last);
+            entries.insert(place, stream);
+            let found = trace(archive.to_string());
+            assert_eq!((found.places(), &found.broken), (vec![], &vec![]), "{recording} {place}: {found:?}");
+        }
+        let Some(wrong) = wrong else { continue };
+        // Its messages are judged where the client replies to one of them.
+        let [mut found, mut expected] =
+            [archive_with_stream(&wrong).to_string(), written(&wrong)].map(|log| said(&log));
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn progress_in_a_stream_of_its_own_is_not_taken_as_late() {
+    let log = messages("whole-2025-11-25");
+    let mut archive = archive_with_stream(&log);
+    let entries = archive["log"]["entries"].as_array_mut().unwrap();
+    let reports = log.iter().find(|(_, message)| message["method"] == "notifications/progress").unwrap();
+    let streamed = format!("data: {}\n\n", reports.1);
+    // It stands there in place of the stream of its request.
+    for entry in entries {
+        let Some(text) = entry["response"]["content"]["text"].as_str() else { continue };
+        let moved = text.replace(&format!("event: message\n{streamed}"), "");
+        let is_own = entry["request"]["method"] == "GET";
+        entry["response"]["content"]["text"] =
+            if is_own { format!("{text}{streamed}").into() } else { moved.into() };
+    }
+    let found = trace(archive.to_string());
+    assert_eq!((found.places(), found.unobserved().len()), (vec![], 1), "{found:?}");
+    assert!(found.unobserved()[0].starts_with("when the progress in line"), "{found:?}");
+}
+
+#[test]
+fn a_reply_may_stand_before_its_request_in_an_archive() {
+    let log = messages("whole-2025-11-25");
+    let mut archive = archive_with_stream(&log);
+    let entries = archive["log"]["entries"].as_array_mut().unwrap();
+    let is_reply = |entry: &Value| {
+        entry["request"]["postData"]["text"].as_str().is_some_and(|text| !text.contains("\"method\""))
+    };
+    // In the order in which the exchanges have ended.
+    let mut moved = 0;
+    for place in 1..entries.len() {
+        if is_reply(&entries[place]) && !is_reply(&entries[place - 1]) {
+            entries.swap(place - 1, place);
+            moved += 1;
+        }
+    }
+    assert!(moved > 2);
+    let found = trace(archive.to_string());
+    assert_eq!((found.places(), &found.broken), (vec![], &vec![]), "{found:?}");
+    // A reply to nothing is still a mistake.
+    let mut stray = log.clone();
+    stray.insert(8, (true, json!({ "jsonrpc": "2.0", "id": 4711, "result": {} })));
+    let found = trace(archive_with_stream(&stray).to_string());
+    assert_eq!(found.findings.len(), 1, "{found:?}");
+    assert_eq!(found.findings[0]["got"], "a reply with the id 4711");
+}
+
+#[test]
+fn an_archive_without_the_bodies_of_streams_accuses_neither_side() {
+    let mut archive = archive_with_stream(&messages("whole-2025-11-25"));
+    for entry in archive["log"]["entries"].as_array_mut().unwrap() {
+        let content = entry["response"]["content"].as_object_mut().unwrap();
+        content.remove("text");
+    }
+    let found = trace(archive.to_string());
+    assert_eq!(found.places(), [], "{found:?}");
+    assert!(found.broken.len() > 5, "{found:?}");
+}
+
 #[test]
 fn lines_that_cannot_be_read_are_named_and_the_rest_is_judged() {
     let mut lines: Vec<String> = recorded("real-ts240-se").lines().map(str::to_owned).collect();

@@ -51,6 +51,9 @@ fn the_hint_is_true_of_the_protocol_at_hand() {
     assert_eq!(lsp("c2s", json!({ "id": 1, "method": "rust-analyzer/expandMacro" })), file);
     assert_eq!(mcp("c2s", json!({ "id": 1, "method": "example.org/reindexEverything" })), file);
     assert_eq!(mcp("c2s", json!({ "id": 1, "method": "tools/lst" })), "did you mean `tools/list`?");
+    assert_eq!(mcp("c2s", json!({ "method": "initialized" })), "did you mean `notifications/initialized`?");
+    // Several methods end so.
+    assert_eq!(mcp("c2s", json!({ "id": 1, "method": "list" })), file);
     assert_eq!(
         mcp("c2s", json!({ "id": 1, "method": "tasks/list" })),
         "do not send it, or agree on a revision that has it: `2025-11-25`"
