@@ -119,14 +119,14 @@ struct FormPair<'a> {
     sender: &'a Form,
     receiver: &'a Form,
     /// The places where it stands; none for the whole payload.
-    places: Vec<Place>,
+    places: Vec<PairPlace>,
     depth: usize,
     spans: (Option<Span>, Option<Span>),
 }
 
 /// A place where a pair of shapes stands.
 #[derive(Clone)]
-struct Place {
+struct PairPlace {
     /// The pair of what is around it.
     outer: usize,
     around: Around,
@@ -224,7 +224,7 @@ impl<'a> ShapeWalk<'a> {
         &mut self,
         SentLeaves { alternatives, form: sender }: SentLeaves<'a>,
         receiver: &'a Form,
-        place: Option<Place>,
+        place: Option<PairPlace>,
         depth: usize,
         spans: (Option<Span>, Option<Span>),
     ) {
@@ -333,7 +333,13 @@ impl<'a> ShapeWalk<'a> {
                         let around = Around::Element(place, others);
                         let (depth, (of_sender, of_receiver)) = self.below(index);
                         let spans = (span.or(of_sender), part.span.or(of_receiver));
-                        self.add(sent, part.form, Some(Place { outer: index, around, is_own }), depth, spans);
+                        self.add(
+                            sent,
+                            part.form,
+                            Some(PairPlace { outer: index, around, is_own }),
+                            depth,
+                            spans,
+                        );
                     }
                     None if !part.optional && refused.missing.insert(place) => {
                         let part = Missing { path: format!("[{place}]"), form: part.form, span: part.span };
@@ -368,7 +374,7 @@ impl<'a> ShapeWalk<'a> {
                                 let mut siblings = members.clone();
                                 siblings.retain(|(key, _)| key != name);
                                 let around = Around::Member(name.to_owned(), siblings);
-                                let place = Some(Place { outer: index, around, is_own });
+                                let place = Some(PairPlace { outer: index, around, is_own });
                                 let (depth, (of_sender, _)) = self.below(index);
                                 let spans = (span.or(of_sender), Some(field.name.span));
                                 self.add(sent, &field.form, place, depth, spans);
@@ -412,7 +418,7 @@ impl<'a> ShapeWalk<'a> {
             siblings.retain(|(key, _)| key != sent.name);
             let (depth, (of_sender, of_receiver)) = self.below(index);
             let around = Around::Member(sent.name.to_owned(), siblings);
-            let place = Some(Place { outer: index, around, is_own });
+            let place = Some(PairPlace { outer: index, around, is_own });
             self.add(written, of, place, depth, (span.or(of_sender), of_receiver));
         }
         if let Some(others) = objects.others {
@@ -423,7 +429,7 @@ impl<'a> ShapeWalk<'a> {
             let (depth, spans) = self.below(index);
             let sent = SentLeaves::any_of(&self.sender.declared, others);
             let around = Around::Member(key, members);
-            self.add(sent, of, Some(Place { outer: index, around, is_own }), depth, spans);
+            self.add(sent, of, Some(PairPlace { outer: index, around, is_own }), depth, spans);
         }
     }
 
@@ -573,7 +579,8 @@ impl<'a> ShapeWalk<'a> {
             return is_it(&value).then_some((value, path));
         }
         through.push(index);
-        let (own, others): (Vec<&Place>, Vec<&Place>) = pair.places.iter().partition(|place| place.is_own);
+        let (own, others): (Vec<&PairPlace>, Vec<&PairPlace>) =
+            pair.places.iter().partition(|place| place.is_own);
         let found = own.into_iter().chain(others).find_map(|place| {
             let is_new = !through.contains(&place.outer);
             let around = is_new.then(|| place.around.with(value.clone(), &path))?;
