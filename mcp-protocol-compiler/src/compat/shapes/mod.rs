@@ -4,18 +4,25 @@
 //! record ignores, its author does not write. Pairs of shapes are walked breadth first, each pair once, so a shape may
 //! contain itself, and what is found first is nested least. Each finding comes with a value that the sender's judge
 //! accepts and the receiver's refuses: both are asked.
+//!
+//! `pairs.rs` has the pairs and the places where each stands, `refusals.rs` what was refused. `leaves.rs` says what a shape
+//! is in the end; `objects.rs` what a sender may write into an object or a list, `alternatives.rs` and `cases.rs` which
+//! alternative that is; `scalars.rs` makes all other values. `path.rs` writes paths.
 
 mod alternatives;
 mod cases;
 mod leaves;
 mod objects;
+mod pairs;
+mod path;
+mod refusals;
 mod restrict;
+mod scalars;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::Literal;
-use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
+use mcp_protocol_machine::shape::{Sample, Samples, judge};
 
 use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, ShapePart};
 use crate::source::Span;
@@ -23,42 +30,16 @@ use alternatives::Alternatives;
 use cases::{Choosers, ChosenCase, before, cases};
 use leaves::{declaration, leaves, origin, takes_scalar};
 use objects::{Case, Objects, SentField, Written, is_there};
+use pairs::{Around, PairPlace, Pairs, SentLeaves};
+use path::{join, step};
+use refusals::{Missing, OpenRefusal, Refusals};
+use scalars::scalars;
 
+pub(super) use refusals::Refusal;
 pub(super) use restrict::{may_hold, restricted};
 
 /// How many pairs of shapes are compared for one payload.
 const MOST_PAIRS: usize = 100_000;
-
-/// How many refusals of one payload are kept.
-const MOST_REFUSALS: usize = 50;
-
-/// How many places of a pair are remembered.
-const MOST_PLACES: usize = 16;
-
-/// How many places are gone through to find a payload around a value.
-const MOST_STEPS: usize = 512;
-
-/// How many refusals wait until all places are known.
-const MOST_OPEN: usize = 10_000;
-
-/// A value that a sender may write and its receiver refuses.
-#[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    /// The whole payload.
-    pub(super) witness: Sample,
-    /// Where in it.
-    pub(super) path: String,
-    /// What the receiver expects there.
-    pub(super) expected: String,
-    /// What is there.
-    pub(super) found: String,
-    /// The field of the sender that it is in.
-    pub(super) sender: Option<Span>,
-    /// The field of the receiver that it is in, or that is missing.
-    pub(super) receiver: Option<Span>,
-    /// The pair of shapes that was compared.
-    pair: usize,
-}
 
 /// What comparing two shapes found.
 #[derive(Clone, Debug, Default)]
@@ -101,60 +82,12 @@ pub(super) fn compare<'a>(
         any: &any,
         parts: &parts,
         places: &places,
-        pairs: Vec::new(),
-        seen: HashMap::new(),
-        open: Vec::new(),
-        found: Compared::default(),
-        refused: HashSet::new(),
-        missing: HashSet::new(),
+        pairs: Pairs::new(&receiver.declared),
+        refusals: Refusals::default(),
+        is_undecided: false,
     };
     walk.run();
-    walk.found
-}
-
-/// What a sender may write in a place, and what its receiver accepts there.
-struct FormPair<'a> {
-    alternatives: Vec<&'a Form>,
-    /// The form that these are of.
-    sender: &'a Form,
-    receiver: &'a Form,
-    /// The places where it stands; none for the whole payload.
-    places: Vec<PairPlace>,
-    depth: usize,
-    spans: (Option<Span>, Option<Span>),
-}
-
-/// A place where a pair of shapes stands.
-#[derive(Clone)]
-struct PairPlace {
-    /// The pair of what is around it.
-    outer: usize,
-    around: Around,
-    /// The sender's judge does not read what is around it as another alternative, which may not accept what stands here.
-    is_own: bool,
-}
-
-/// How a value stands in another one.
-#[derive(Clone)]
-enum Around {
-    /// At this place, with the other elements of the list.
-    Element(usize, Vec<Sample>),
-    Member(String, Vec<(String, Sample)>),
-}
-
-/// Values that a receiver refuses, while it is not known where the sender writes one of them.
-struct OpenRefusal<'a> {
-    pair: usize,
-    leaf: &'a Form,
-    values: Vec<Sample>,
-    missing: Option<Missing<'a>>,
-}
-
-/// A part of the receiver that must be there and is not.
-struct Missing<'a> {
-    path: String,
-    form: &'a Form,
-    span: Option<Span>,
+    Compared { refusals: walk.refusals.into_kept(), is_undecided: walk.is_undecided }
 }
 
 /// What of the lists of one leaf was refused, the shorter ones first.
@@ -166,19 +99,6 @@ struct RefusedLists {
     missing: HashSet<usize>,
 }
 
-/// What a sender may write in a place: some leaves of a form.
-struct SentLeaves<'a> {
-    alternatives: Vec<&'a Form>,
-    form: &'a Form,
-}
-
-impl<'a> SentLeaves<'a> {
-    /// Every leaf of a form.
-    fn any_of(shapes: &'a [DeclaredShape], form: &'a Form) -> SentLeaves<'a> {
-        SentLeaves { alternatives: leaves(shapes, form), form }
-    }
-}
-
 struct ShapeWalk<'a> {
     sender: &'a ShapeTables,
     receiver: &'a ShapeTables,
@@ -188,62 +108,31 @@ struct ShapeWalk<'a> {
     parts: &'a [Form],
     /// The numbers of positions as texts.
     places: &'a [String],
-    pairs: Vec<FormPair<'a>>,
-    /// The pairs by the leaves that they compare.
-    seen: HashMap<(Vec<*const Form>, Vec<*const Form>), usize>,
-    /// What is refused in no place that is known so far.
-    open: Vec<OpenRefusal<'a>>,
-    found: Compared,
-    /// The alternatives that were refused, and the fields that were missing.
-    refused: HashSet<*const Form>,
-    missing: HashSet<*const Form>,
+    pairs: Pairs<'a>,
+    refusals: Refusals<'a>,
+    is_undecided: bool,
 }
 
 impl<'a> ShapeWalk<'a> {
     fn run(&mut self) {
         let (sender, receiver) = self.roots;
-        self.add(SentLeaves::any_of(&self.sender.declared, sender), receiver, None, 0, (None, None));
-        let mut next = 0;
-        while next < self.pairs.len() {
-            if next >= MOST_PAIRS {
-                self.found.is_undecided = true;
+        self.pairs.add(SentLeaves::any_of(&self.sender.declared, sender), receiver, None, (None, None));
+        for next in 0.. {
+            if self.pairs.get(next).is_none() {
+                break;
             }
-            if next >= MOST_PAIRS || self.found.refusals.len() >= MOST_REFUSALS {
+            if next >= MOST_PAIRS {
+                self.is_undecided = true;
+            }
+            if next >= MOST_PAIRS || self.refusals.are_enough() {
                 return;
             }
             self.compare(next);
-            next += 1;
         }
         // All places are known now.
-        for OpenRefusal { pair, leaf, values, missing } in std::mem::take(&mut self.open) {
+        for OpenRefusal { pair, leaf, values, missing } in self.refusals.take_open() {
             self.refuse_one_of(pair, leaf, values, missing);
         }
-    }
-
-    fn add(
-        &mut self,
-        SentLeaves { alternatives, form: sender }: SentLeaves<'a>,
-        receiver: &'a Form,
-        place: Option<PairPlace>,
-        depth: usize,
-        spans: (Option<Span>, Option<Span>),
-    ) {
-        let address = |leaf: &&'a Form| std::ptr::from_ref::<Form>(leaf);
-        let key = (
-            alternatives.iter().map(address).collect(),
-            leaves(&self.receiver.declared, receiver).iter().map(address).collect(),
-        );
-        // Nesting that deep no judge accepts.
-        if depth > DEEPEST {
-            return;
-        }
-        if let Some(pair) = self.seen.get(&key).and_then(|index| self.pairs.get_mut(*index)) {
-            pair.places.extend(place.filter(|_| pair.places.len() < MOST_PLACES));
-            return;
-        }
-        self.seen.insert(key, self.pairs.len());
-        let places = place.into_iter().collect();
-        self.pairs.push(FormPair { alternatives, sender, receiver, places, depth, spans });
     }
 
     fn compare(&mut self, index: usize) {
@@ -264,8 +153,8 @@ impl<'a> ShapeWalk<'a> {
         let alternatives: Vec<_> = pair.alternatives.iter().copied().flat_map(of_any).collect();
         for (alternative, leaf) in alternatives {
             // One value of `any` is enough to show that not all are taken.
-            let is_shown = parts.iter().any(|part| std::ptr::eq(part, leaf))
-                && self.found.refusals.last().is_some_and(|last| last.pair == index);
+            let is_shown =
+                parts.iter().any(|part| std::ptr::eq(part, leaf)) && self.refusals.last_is_of(index);
             if is_shown {
                 continue;
             }
@@ -299,7 +188,7 @@ impl<'a> ShapeWalk<'a> {
         refused: &mut RefusedLists,
     ) {
         let Ok(cases) = cases((&self.sender.declared, list), choosers) else {
-            self.found.is_undecided = true;
+            self.is_undecided = true;
             return;
         };
         for ChosenCase { case, is_own, chosen } in cases {
@@ -331,15 +220,8 @@ impl<'a> ShapeWalk<'a> {
                         let mut others = elements.clone();
                         others.remove(place);
                         let around = Around::Element(place, others);
-                        let (depth, (of_sender, of_receiver)) = self.below(index);
-                        let spans = (span.or(of_sender), part.span.or(of_receiver));
-                        self.add(
-                            sent,
-                            part.form,
-                            Some(PairPlace { outer: index, around, is_own }),
-                            depth,
-                            spans,
-                        );
+                        let place = Some(PairPlace { outer: index, around, is_own });
+                        self.pairs.add(sent, part.form, place, (span, part.span));
                     }
                     None if !part.optional && refused.missing.insert(place) => {
                         let part = Missing { path: format!("[{place}]"), form: part.form, span: part.span };
@@ -359,7 +241,7 @@ impl<'a> ShapeWalk<'a> {
         choosers: &Choosers<'_, 'a>,
     ) {
         let Ok(cases) = cases((&self.sender.declared, objects), choosers) else {
-            self.found.is_undecided = true;
+            self.is_undecided = true;
             return;
         };
         for ChosenCase { case, is_own, chosen } in cases {
@@ -375,9 +257,7 @@ impl<'a> ShapeWalk<'a> {
                                 siblings.retain(|(key, _)| key != name);
                                 let around = Around::Member(name.to_owned(), siblings);
                                 let place = Some(PairPlace { outer: index, around, is_own });
-                                let (depth, (of_sender, _)) = self.below(index);
-                                let spans = (span.or(of_sender), Some(field.name.span));
-                                self.add(sent, &field.form, place, depth, spans);
+                                self.pairs.add(sent, &field.form, place, (span, Some(field.name.span)));
                             }
                             None if !field.optional => {
                                 let without = Sample::Object(members.clone());
@@ -416,26 +296,19 @@ impl<'a> ShapeWalk<'a> {
             };
             let mut siblings = members.clone();
             siblings.retain(|(key, _)| key != sent.name);
-            let (depth, (of_sender, of_receiver)) = self.below(index);
             let around = Around::Member(sent.name.to_owned(), siblings);
             let place = Some(PairPlace { outer: index, around, is_own });
-            self.add(written, of, place, depth, (span.or(of_sender), of_receiver));
+            self.pairs.add(written, of, place, (span, None));
         }
         if let Some(others) = objects.others {
             let mut key = "key".to_owned();
             while objects.field(&key).is_some() {
                 key.push('_');
             }
-            let (depth, spans) = self.below(index);
             let sent = SentLeaves::any_of(&self.sender.declared, others);
             let around = Around::Member(key, members);
-            self.add(sent, of, Some(PairPlace { outer: index, around, is_own }), depth, spans);
+            self.pairs.add(sent, of, Some(PairPlace { outer: index, around, is_own }), (None, None));
         }
-    }
-
-    fn below(&self, index: usize) -> (usize, (Option<Span>, Option<Span>)) {
-        let pair = self.pairs.get(index);
-        pair.map_or((DEEPEST + 1, (None, None)), |pair| (pair.depth + 1, pair.spans))
     }
 
     /// The members of a small object of a case; nothing if one of them has no value.
@@ -492,7 +365,7 @@ impl<'a> ShapeWalk<'a> {
         missing: Option<Missing<'a>>,
     ) {
         let Some(pair) = self.pairs.get(index) else { return };
-        if !self.is_news(leaf, missing.as_ref()) {
+        if !self.refusals.is_news(leaf, missing.as_ref()) {
             return;
         }
         let shape = pair.receiver.table();
@@ -501,10 +374,8 @@ impl<'a> ShapeWalk<'a> {
         let shown = refused.iter().find_map(|(mismatch, value)| Some((mismatch, self.whole(index, value)?)));
         let Some((mismatch, (witness, around))) = shown else {
             let values: Vec<Sample> = refused.into_iter().map(|(_, value)| value).collect();
-            match (values.is_empty(), self.open.len() < MOST_OPEN) {
-                (true, _) => {}
-                (false, true) => self.open.push(OpenRefusal { pair: index, leaf, values, missing }),
-                (false, false) => self.found.is_undecided = true,
+            if !values.is_empty() && !self.refusals.wait(OpenRefusal { pair: index, leaf, values, missing }) {
+                self.is_undecided = true;
             }
             return;
         };
@@ -516,7 +387,7 @@ impl<'a> ShapeWalk<'a> {
             Some(part) => (part.path.clone(), self.expected(part.form), "nothing".to_owned()),
             None => (mismatch.path, mismatch.expected, mismatch.found),
         };
-        self.found.refusals.push(Refusal {
+        let refusal = Refusal {
             witness,
             path: join(&around, &path),
             expected,
@@ -524,17 +395,8 @@ impl<'a> ShapeWalk<'a> {
             sender: of_sender,
             receiver: missing.as_ref().and_then(|part| part.span).or(of_receiver),
             pair: index,
-        });
-        self.refused.insert(leaf);
-        self.missing.extend(missing.map(|part| std::ptr::from_ref(part.form)));
-    }
-
-    /// Whether a refusal is to be kept. Each alternative of a large union may be refused for each one of another: of many
-    /// refusals those are kept that are the first of an alternative, or of a missing field.
-    fn is_news(&self, leaf: &Form, missing: Option<&Missing<'a>>) -> bool {
-        self.found.refusals.len() < MOST_REFUSALS
-            || !self.refused.contains(&std::ptr::from_ref(leaf))
-            || missing.is_some_and(|part| !self.missing.contains(&std::ptr::from_ref(part.form)))
+        };
+        self.refusals.keep(refusal, leaf, missing.as_ref());
     }
 
     /// What the receiver expects of a form, in the judge's words.
@@ -560,52 +422,7 @@ impl<'a> ShapeWalk<'a> {
             judge(&self.sender.tables, &sender, &whole).is_ok()
                 && judge(&self.receiver.tables, &receiver, &whole).is_err()
         };
-        self.find_around(index, (value.clone(), String::new()), &mut Vec::new(), &mut 0, &is_it)
-    }
-
-    /// Goes outwards from a value, through one place after the other, until a whole payload is found that `is_it` accepts.
-    /// No pair is gone through twice on one way.
-    fn find_around(
-        &self,
-        index: usize,
-        (value, path): (Sample, String),
-        through: &mut Vec<usize>,
-        steps: &mut usize,
-        is_it: &impl Fn(&Sample) -> bool,
-    ) -> Option<(Sample, String)> {
-        let pair = self.pairs.get(index).filter(|_| *steps < MOST_STEPS)?;
-        *steps += 1;
-        if index == 0 {
-            return is_it(&value).then_some((value, path));
-        }
-        through.push(index);
-        let (own, others): (Vec<&PairPlace>, Vec<&PairPlace>) =
-            pair.places.iter().partition(|place| place.is_own);
-        let found = own.into_iter().chain(others).find_map(|place| {
-            let is_new = !through.contains(&place.outer);
-            let around = is_new.then(|| place.around.with(value.clone(), &path))?;
-            self.find_around(place.outer, around, through, steps, is_it)
-        });
-        through.pop();
-        found
-    }
-}
-
-impl Around {
-    /// What is around a value, and the path that leads to where a path within the value leads.
-    fn with(&self, value: Sample, path: &str) -> (Sample, String) {
-        match self {
-            Around::Element(place, others) => {
-                let mut elements = others.clone();
-                elements.insert((*place).min(elements.len()), value);
-                (Sample::List(elements), join(&format!("[{place}]"), path))
-            }
-            Around::Member(key, siblings) => {
-                let mut members = siblings.clone();
-                members.push((key.clone(), value));
-                (Sample::Object(members), join(&step(key), path))
-            }
-        }
+        self.pairs.find_payload(index, value, is_it)
     }
 }
 
@@ -624,54 +441,4 @@ fn written<'a>(
         None => leaves(shapes, sent.form),
     };
     Some((SentLeaves { alternatives, form: sent.form }, sent.span))
-}
-
-/// Values of a leaf that is neither a list nor an object, among them one that the receiver's leaves refuse if they refuse
-/// any.
-fn scalars(leaf: &Form, receiver: &[&Form]) -> Vec<Sample> {
-    let is_known = |literal: &Literal| {
-        receiver.iter().any(|leaf| matches!(leaf, Form::Literal(known) if known == literal))
-    };
-    let number = |number: i64| Sample::Number(number.to_string().into());
-    // There are fewer literals than numbers.
-    let unknown = |step: i64| {
-        let mut number = step;
-        while is_known(&number.into()) {
-            number += step;
-        }
-        number
-    };
-    match leaf {
-        Form::Null => vec![Sample::Null],
-        Form::Bool => vec![Sample::Bool(false), Sample::Bool(true)],
-        Form::Int => vec![number(0), number(-1), number(unknown(1)), number(unknown(-1))],
-        Form::Uint => {
-            vec![number(0), number(unknown(1)), Sample::Number("18446744073709551615".into())]
-        }
-        Form::Number => vec![number(0), Sample::Number("0.5".into())],
-        Form::Literal(literal) => vec![Sample::from(literal)],
-        Form::String => {
-            let mut text = "text".to_owned();
-            while is_known(&text.clone().into()) {
-                text.push('_');
-            }
-            vec![Sample::Text(text)]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// A key as a step of a path.
-fn step(key: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '-');
-    if !key.is_empty() && key.chars().all(plain) { key.to_owned() } else { format!("[{key:?}]") }
-}
-
-/// Two paths, one behind the other.
-fn join(front: &str, back: &str) -> String {
-    match (front.is_empty(), back.is_empty() || back.starts_with('[')) {
-        (true, _) => back.to_owned(),
-        (false, true) => format!("{front}{back}"),
-        (false, false) => format!("{front}.{back}"),
-    }
 }
