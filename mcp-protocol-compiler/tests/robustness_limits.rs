@@ -324,7 +324,9 @@ fn a_hundred_thousand_mistakes() {
     let gates =
         lines(|index| format!(" requires client.capability{index}.part requires client.whole{index}"));
     let defaults = lines(|index| format!(" | capability{index}.parts | whole{index} | capability1.part"));
-    let gated = format!("notification N \"n\" ({{ c: object }}){gates}\ncapabilities client = N.c default a.b{defaults}\n");
+    let gated = format!(
+        "notification N \"n\" ({{ c: object }}){gates}\ncapabilities client = N.c default a.b{defaults}\n"
+    );
     let outcome = refused("S0003", gated);
     assert!(outcome.report.contains("did you mean `capability0.part`?"), "{}", outcome.report);
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::docs::{attributes, capital, described, errors, errors_of_methods, link, links, method_link};
 use super::generator::Generator;
+use super::mentions::mentions;
 use super::types::Scope;
 use crate::automaton::SubSessionType;
 use crate::plan::names::{ident, snake};
@@ -480,13 +481,4 @@ impl Generator<'_> {
 /// The documentation of a method that is documented at the session.
 fn see(role: &RolePlan, method: &str, scope: Scope) -> TokenStream {
     attributes(&[format!("See {}.", method_link(role, method, scope))])
-}
-
-/// Whether the code mentions a name.
-fn mentions(code: TokenStream, name: &str) -> bool {
-    code.into_iter().any(|tree| match tree {
-        TokenTree::Ident(found) => found == name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
 }

@@ -15,6 +15,7 @@ mod generator;
 mod handle;
 mod incoming;
 mod machine;
+mod mentions;
 mod methods;
 mod payloads;
 mod pretty;

@@ -8,11 +8,12 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
 use super::docs::{after, attributes};
+use super::mentions::mentions;
 use super::types::ordinal;
 use super::{tables, variants};
 use crate::components::components;
 use crate::declarations::{Alternative, DeclaredShape, Form, Position, Record, is_struct};
-use crate::plan::names::{constant, ident, snake, try_ident};
+use crate::plan::names::{constant, ident, is_ident, snake};
 
 /// Where types of shapes stand that are not generated.
 pub(super) enum Elsewhere {
@@ -45,23 +46,18 @@ pub(super) fn module(
     let writer = ShapeWriter::new(shapes);
     let generated =
         shapes.iter().enumerate().filter(|(_, shape)| !shape.is_built_in() && !is_elsewhere(shape));
-    let types = generated.map(|(index, shape)| writer.item(index, shape));
-    let [value, number, object, map] = writer.foreign.imports();
-    // The types that are elsewhere may be those that use these.
-    let perhaps = others.is_some().then(|| quote!(#[allow(unused_imports)]));
+    let types: TokenStream = generated.clone().map(|(index, shape)| writer.item(index, shape)).collect();
+    // A variant may be called `Value`, too.
+    let has_any = generated.clone().any(|(_, shape)| has_any(&shape.form));
+    let imports = writer.foreign.imports(&types, has_any);
     Some(quote! {
         /// What messages carry.
         #allow
         pub mod types {
-            #perhaps
-            use super::typed::#value;
-            #perhaps
-            use super::typed::shapes::{self, #number, #object};
-            #perhaps
-            use std::collections::#map;
+            #imports
             #reexported
 
-            #(#types)*
+            #types
         }
     })
 }
@@ -82,6 +78,7 @@ struct Foreign {
     number: Ident,
     object: Ident,
     map: Ident,
+    boxed: Ident,
 }
 
 impl Foreign {
@@ -100,21 +97,40 @@ impl Foreign {
             number: name("Number"),
             object: name("Object"),
             map: name("BTreeMap"),
+            boxed: name("Box"),
         }
     }
 
-    /// How they are imported: the value, the number, the object and the map.
-    fn imports(&self) -> [TokenStream; 4] {
+    /// The imports of those that the types mention; `has_any` says whether a part of them is any JSON.
+    fn imports(&self, types: &TokenStream, has_any: bool) -> TokenStream {
         let import = |own: &str, name: &Ident| {
             let own = ident(own);
-            if own == *name { quote!(#own) } else { quote!(#own as #name) }
+            let import = if own == *name { quote!(#own) } else { quote!(#own as #name) };
+            mentions(types.clone(), &name.to_string()).then_some(import)
         };
-        [
-            import("Value", &self.value),
-            import("Number", &self.number),
-            import("Object", &self.object),
-            import("BTreeMap", &self.map),
-        ]
+        let value =
+            import("Value", &self.value).filter(|_| has_any).map(|value| quote!(use super::typed::#value;));
+        let macros = mentions(types.clone(), "shapes").then(|| quote!(self));
+        let shapes: Vec<TokenStream> =
+            [macros, import("Number", &self.number), import("Object", &self.object)]
+                .into_iter()
+                .flatten()
+                .collect();
+        let shapes = match shapes.as_slice() {
+            [] => None,
+            // `use a::{self}` is `use a`.
+            [only] if only.to_string() == "self" => Some(quote!(
+                use super::typed::shapes;
+            )),
+            [only] => Some(quote!(use super::typed::shapes::#only;)),
+            _ => Some(quote!(use super::typed::shapes::{#(#shapes),*};)),
+        };
+        let map = import("BTreeMap", &self.map).map(|map| quote!(use std::collections::#map;));
+        // Rust's prelude has it.
+        let boxed = import("Box", &self.boxed)
+            .filter(|_| self.boxed != "Box")
+            .map(|boxed| quote!(use std::boxed::#boxed;));
+        quote!(#value #shapes #boxed #map)
     }
 }
 
@@ -317,7 +333,7 @@ impl<'a> ShapeWriter<'a> {
 
     /// The Rust type of a form inside of a shape.
     fn rust(&self, form: &Form, owner: usize) -> TokenStream {
-        let Foreign { value, number, object, map } = &self.foreign;
+        let Foreign { value, number, object, map, boxed } = &self.foreign;
         match form {
             Form::Any => quote!(#value),
             Form::Null => quote!(()),
@@ -351,7 +367,7 @@ impl<'a> ShapeWriter<'a> {
             Form::Named(index) => {
                 let name = self.shapes.get(*index).map(|shape| ident(&shape.name.text).into_token_stream());
                 let of = |index: usize| self.component.get(index);
-                if *index == owner || of(*index) == of(owner) { quote!(Box<#name>) } else { quote!(#name) }
+                if *index == owner || of(*index) == of(owner) { quote!(#boxed<#name>) } else { quote!(#name) }
             }
         }
     }
@@ -471,11 +487,12 @@ impl FieldNames {
         if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
             name = format!("member_{name}").trim_end_matches('_').to_owned();
         }
+        name = usable(name);
         // `new` makes the struct.
         while name == "new" || !self.0.insert(name.clone()) {
             name.push('_');
         }
-        try_ident(&name).unwrap_or_else(|| ident(&format!("{name}_")))
+        ident(&name)
     }
 }
 
@@ -485,13 +502,27 @@ struct VariantNames(HashSet<String>);
 
 impl VariantNames {
     fn take(&mut self, name: &str) -> Ident {
-        let mut free = name.to_owned();
+        let name = usable(name.to_owned());
+        let mut free = name.clone();
         for number in 2.. {
             if self.0.insert(free.clone()) {
                 break;
             }
             free = format!("{name}{number}");
         }
-        try_ident(&free).unwrap_or_else(|| ident(&format!("{free}_")))
+        ident(&free)
+    }
+}
+
+/// Whether some part of a shape is any JSON.
+fn has_any(form: &Form) -> bool {
+    *form == Form::Any || form.inside().into_iter().any(has_any)
+}
+
+/// The name, or one like it that can be an identifier, as `self_`.
+fn usable(name: String) -> String {
+    match is_ident(&name) {
+        true => name,
+        false => ident(&format!("{name}_")).to_string(),
     }
 }

@@ -101,7 +101,9 @@ pub(crate) fn try_ident(name: &str) -> Option<Ident> {
     }
     // `syn` knows which characters an identifier may have and which words are keywords; a word with `_` behind it is
     // never a keyword, so it shows whether the characters are permitted.
-    if let Ok(found) = syn::parse_str::<Ident>(name) {
+    // Of the words that are reserved since edition 2024, `syn` does not know.
+    let is_keyword = KEYWORDS.contains(&name);
+    if let Some(found) = syn::parse_str::<Ident>(name).ok().filter(|_| !is_keyword) {
         return Some(found);
     }
     let unrawable = matches!(name, "self" | "Self" | "super" | "crate" | "_");
@@ -119,7 +121,7 @@ fn is_plain(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
-/// The words that `syn` takes for keywords, in order.
+/// Rust's keywords, those that are reserved and those of edition 2024 among them, in order.
 const KEYWORDS: [&str; 52] = [
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
     "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
@@ -152,10 +154,7 @@ mod tests {
         assert_eq!(ident("call_tool").to_string(), "call_tool");
         for keyword in KEYWORDS {
             let found = try_ident(keyword).map(|found| found.to_string());
-            assert!(
-                found.is_none_or(|found| found == keyword || found == format!("r#{keyword}")),
-                "{keyword}"
-            );
+            assert!(found.is_none_or(|found| found == format!("r#{keyword}")), "{keyword}");
             assert!(keyword == "gen" || syn::parse_str::<Ident>(keyword).is_err(), "{keyword}");
         }
         assert!(try_ident("self").is_none());

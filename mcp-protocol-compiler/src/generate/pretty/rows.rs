@@ -154,8 +154,14 @@ fn opened(tokens: &[TokenTree], indent: usize) -> String {
         }
         all => {
             let width = indent + 4;
-            let items = all.iter().map(|tokens| format!("\n{:width$}{},", "", broken(tokens, width, 1)));
-            format!("{before}{open}{}\n{:indent$}{close}", items.collect::<String>(), "")
+            // A block has no comma behind its value.
+            let is_block = group.delimiter() == Delimiter::Brace && all.len() == 1;
+            let comma = if is_block { "" } else { "," };
+            let item = |tokens: &Vec<TokenTree>| {
+                format!("\n{:width$}{}{comma}", "", broken(tokens, width, comma.len()))
+            };
+            let items: String = all.iter().map(item).collect();
+            format!("{before}{}{items}\n{:indent$}{}", open.trim_end(), "", close.trim_start())
         }
     }
 }
