@@ -20,10 +20,11 @@ use super::payload::Payloads;
 use super::progress::Progress;
 use super::samples::Samples;
 use super::session::Question;
+use super::silences::Silences;
 use super::target::{Move, Target, accepted, targets};
-use super::trial::{Outcome, Scouted, Setup, Trial, Tried};
+use super::trial::{Attempt, Outcome, Scouted, Setup, Trial, Tried};
 use super::unprompted::{Stray, Unprompted, gather};
-use super::walk::follow;
+use super::walk::{Obstacle, follow};
 
 /// What to probe, and how.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Results {
     pub(crate) fn tried(&self) -> impl Iterator<Item = (&Trial, &Tried)> {
         self.trials.iter().filter_map(|trial| match &trial.outcome {
             Outcome::Tried(tried) => Some((trial, &**tried)),
-            Outcome::Skipped(_) => None,
+            Outcome::Skipped(_) | Outcome::GivenUp(_) => None,
         })
     }
 
@@ -140,15 +141,25 @@ async fn run_with(
         scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
     let offences = offences(&protocol, &payloads, &known, over_http, settings)?;
     let progress = Progress::new(offences.len(), Arc::clone(line));
+    let silences = Arc::new(Silences::default());
     let work = offences.iter().map(|(place, offence)| {
-        let target = known.get(*place).map(|(target, _)| target.clone());
+        let place = *place;
+        let target = known.get(place).map(|(target, _)| target.clone());
         let (setup, offence, progress) = (Arc::clone(&setup), offence.clone(), progress.clone());
+        let silences = Arc::clone(&silences);
         async move {
             let Some(target) = target else { return (Outcome::Skipped(String::new()), Vec::new()) };
             progress.begins(&target.name, &offence.name);
-            let outcome = setup.attempt(&target, &offence).await;
+            let (outcome, strays) = match silences.reason(place, offence.group) {
+                Some(why) => (Outcome::GivenUp(why), Vec::new()),
+                None => {
+                    let Attempt { outcome, strays, silence } = setup.attempt(&target, &offence).await;
+                    silences.note(place, offence.group, silence);
+                    (outcome, strays)
+                }
+            };
             progress.ends();
-            outcome
+            (outcome, strays)
         }
     });
     let outcomes = side_by_side(settings.jobs, work).await;
@@ -213,7 +224,7 @@ async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings
     let followed = follow(&mut session, &moves, setup.timeout).await;
     let governing = session.protocol().clone();
     let written = session.end().await.written;
-    if let Err(why) = followed {
+    if let Err(Obstacle { why, .. }) = followed {
         // A server without a handshake refuses the request that begins one.
         let Some(stateless) = chosen.stateless() else { return Err(Failure::NoSession(why, written)) };
         let payloads = Arc::new(Payloads::new(stateless.clone(), settings.samples.clone()));
