@@ -120,14 +120,7 @@ fn not_text(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
 
 fn recognise(beginning: &[u8]) -> Format {
     let beginning = beginning.strip_prefix(BOM).unwrap_or(beginning).trim_ascii_start();
-    let mut parts = beginning;
-    let mut is_archive = true;
-    for part in [&b"{"[..], b"\"log\"", b":", b"{"] {
-        let rest = parts.trim_ascii_start().strip_prefix(part);
-        is_archive &= rest.is_some();
-        parts = rest.unwrap_or_default();
-    }
-    if is_archive {
+    if har::is_archive(beginning) {
         return Format::Har;
     }
     // A batch of messages begins with a bracket, and so does the time in some logs.
@@ -164,6 +157,9 @@ mod tests {
             ("", Format::Text),
             ("{ \"log\" :\n{ \"version\"", Format::Har),
             ("{ \"log\": \"a line\" }", Format::JsonLines),
+            ("{ \"$schema\": \"a\", \"note\": [1, {}],\n\"log\": { \"version\": \"1.2\"", Format::Har),
+            ("{ \"note\": 1, \"log\": { \"level\": \"info\" } }", Format::JsonLines),
+            ("{ \"note\": 1 }\n{ \"log\": { \"version\": \"1.2\"", Format::JsonLines),
         ] {
             assert_eq!(recognise(beginning.as_bytes()), format, "{beginning}");
         }
