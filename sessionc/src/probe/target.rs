@@ -32,7 +32,7 @@ pub(crate) struct Target {
 
 /// In which of the states that permit it a sub-session is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
+enum OpenedIn {
     /// In the last one, where the handshake is over.
     Last,
     First,
@@ -55,7 +55,7 @@ struct Way {
 /// the client has further steps. In the order of the tables.
 pub(crate) fn targets(protocol: &Protocol) -> Vec<Target> {
     let Some(role) = protocol.role(Side::Server) else { return Vec::new() };
-    let (ways, shortest) = (ways(protocol, role, Opening::Last), ways(protocol, role, Opening::First));
+    let (ways, shortest) = (ways(protocol, role, OpenedIn::Last), ways(protocol, role, OpenedIn::First));
     let bodies: BTreeSet<StateIndex> = ways.values().filter_map(|way| way.body).collect();
     let with_steps: BTreeSet<StateIndex> =
         bodies.into_iter().filter(|start| has_client_steps(protocol, role, *start)).collect();
@@ -106,7 +106,7 @@ fn written(state: &State) -> impl Iterator<Item = &Edge> {
 }
 
 /// The best way to each state.
-fn ways(protocol: &Protocol, role: &Role, opening: Opening) -> BTreeMap<StateIndex, Way> {
+fn ways(protocol: &Protocol, role: &Role, opening: OpenedIn) -> BTreeMap<StateIndex, Way> {
     let start = Way { cost: (0, 0), moves: Vec::new(), beside: Vec::new(), body: None, needs: None };
     let mut known = BTreeMap::new();
     spread(protocol, role, Role::START, start, &mut known);
@@ -120,8 +120,8 @@ fn ways(protocol: &Protocol, role: &Role, opening: Opening) -> BTreeMap<StateInd
                 next.beside.push(*index);
                 next.body = Some(start);
                 let is_better = |other: &Way| match opening {
-                    Opening::Last => (next.cost.0, other.cost.1) < (other.cost.0, next.cost.1),
-                    Opening::First => next.cost < other.cost,
+                    OpenedIn::Last => (next.cost.0, other.cost.1) < (other.cost.0, next.cost.1),
+                    OpenedIn::First => next.cost < other.cost,
                 };
                 if !known.contains_key(&start) && opened.get(&start).is_none_or(is_better) {
                     opened.insert(start, next);
