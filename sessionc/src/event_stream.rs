@@ -70,7 +70,7 @@ impl EventCutter {
                 (self.line, self.searched) = (0, 0);
             }
         }
-        // A return at the end stays: a new line may belong to it.
+        // A return at the end of a line stays: a line feed may belong to it.
         let goes = self.searched;
         if (self.is_passing || self.kept.len() > self.limit) && goes > 0 {
             self.has_text |= goes > self.line;
@@ -96,6 +96,8 @@ impl EventCutter {
         };
         self.searched = end;
         match (self.kept.get(end), self.kept.get(end + 1)) {
+            // An event ends here, and is not held back. A line feed that belongs to it is a blank line of its own then.
+            (Some(b'\r'), None) if end == self.line && !self.has_text => Some((end, end + 1)),
             (Some(b'\r'), None) => None,
             (Some(b'\r'), Some(b'\n')) => Some((end, end + 2)),
             _ => Some((end, end + 1)),
@@ -196,6 +198,25 @@ mod tests {
             assert_eq!(found, [b"{\"a\":\n1}".to_vec(), b"2".to_vec()], "{length}");
             assert_eq!(cutter.finish(), b"");
         }
+    }
+
+    #[test]
+    fn an_event_that_ends_in_a_return_is_not_held_back() {
+        let contents = |cutter: &mut EventCutter, bytes: &[u8]| {
+            let pieces = cutter.feed(bytes).into_iter();
+            let events = pieces.filter_map(|piece| match piece {
+                Piece::Event { event, .. } => event.into_content(),
+                Piece::Long { .. } => None,
+            });
+            events.collect::<Vec<_>>()
+        };
+        let mut cutter = EventCutter::new(usize::MAX);
+        assert_eq!(contents(&mut cutter, b"data: 1\r\r"), [b"1"]);
+        // Its line feed may come later.
+        assert_eq!(contents(&mut cutter, b"data: 2\r\n\r"), [b"2"]);
+        assert_eq!(contents(&mut cutter, b"\ndata: 3\r"), [b""; 0]);
+        assert_eq!(contents(&mut cutter, b"\ndata: 4\r\r\n"), [b"3\n4"]);
+        assert_eq!(cutter.finish(), b"");
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Details {
                     )
                 }
                 RoundFault::StateOfNothing { path } => {
-                    write!(formatter, "{got} carries a `{path}`, but the {other} has given none")
+                    write!(formatter, "{got} carries `{path}`, but the {other} has given none")
                 }
                 RoundFault::NotAnswered { path, question } => {
                     let question = Excerpt(question);
@@ -129,7 +129,7 @@ impl Details {
             ViolationKind::DuplicateId { running: Some(running) } => {
                 write!(
                     formatter,
-                    "{got} has the id {id}, under which a `{running}` of the {sender} is still running"
+                    "{got} has the id {id}, under which `{running}` of the {sender} is still running"
                 )
             }
             ViolationKind::DuplicateId { running: None } => {
@@ -203,18 +203,18 @@ impl Details {
                 )
             }
             ViolationKind::NotCancellable { request } => {
-                write!(formatter, "{got} names the id {id} of a `{request}`, which cannot be cancelled")
+                write!(formatter, "{got} names the id {id} of `{request}`, which cannot be cancelled")
             }
             ViolationKind::NoLongerCancellable { request } => {
                 write!(
                     formatter,
-                    "{got} names the id {id} of a `{request}`, which has its reply and cannot be cancelled any more"
+                    "{got} names the id {id} of `{request}`, which has its reply and cannot be cancelled any more"
                 )
             }
             ViolationKind::CancelledTwice { request } => {
                 write!(
                     formatter,
-                    "{got} names the id {id} of a `{request}`, which the {sender} has cancelled before"
+                    "{got} names the id {id} of `{request}`, which the {sender} has cancelled before"
                 )
             }
             ViolationKind::OtherKind { taken_for } => {

@@ -65,7 +65,7 @@ error_texts! {
 /// What is probably meant by a line that is not a header field.
 fn hint_for(line: &str) -> &'static str {
     if line.starts_with(['{', '[']) {
-        ", or choose `Framing::Lines` if the peer writes one message on each line"
+        ", or choose `lines` as the framing if the peer writes one message on each line"
     } else {
         ""
     }
@@ -341,8 +341,8 @@ mod tests {
     fn a_malformed_header_is_an_error_that_says_what_to_write() {
         let error = |stream: &str| whole(stream).concat();
         contains(&error("{\"jsonrpc\":\"2.0\"}\n"), "is not a header field: write `Content-Length: <bytes>`");
-        contains(&error("{\"jsonrpc\":\"2.0\"}\n"), "or choose `Framing::Lines`");
-        contains(&error("{"), "or choose `Framing::Lines`");
+        contains(&error("{\"jsonrpc\":\"2.0\"}\n"), "or choose `lines` as the framing");
+        contains(&error("{"), "or choose `lines` as the framing");
         contains(&error("hello\r\n"), "error: `hello` is not a header field");
         contains(&error(": 3\r\n"), "is not a header field");
         contains(&error("\r\n"), "the header has no `Content-Length`");

@@ -164,7 +164,8 @@ fn not_json(text: &str, error: &serde_json::Error) -> RpcError {
     let is_header = text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
     let problem = if is_header {
         format!(
-            "{error}: it is a header with a length, and one message on each line was expected (`Framing::Lines`)"
+            "{error}: it is a header with a length, and one message on each line was expected: write each as JSON on one \
+             line, or choose `content-length` as the framing"
         )
     } else if text.starts_with(['{', '[']) {
         error.to_string()
@@ -309,7 +310,11 @@ mod tests {
     fn a_header_in_place_of_a_line_is_called_one() {
         let error = |line: &[u8]| parse(line, 10, Dialect::Standard).unwrap_err().error.message;
         let header = error(b"Content-Length: 52");
-        assert!(header.ends_with("one message on each line was expected (`Framing::Lines`)"), "{header}");
+        assert!(
+            header.contains("one message on each line was expected: write each as JSON on one line"),
+            "{header}"
+        );
+        assert!(header.ends_with("or choose `content-length` as the framing"), "{header}");
         assert!(!error(b"Content").contains("Framing"));
     }
 

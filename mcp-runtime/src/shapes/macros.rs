@@ -269,7 +269,7 @@ macro_rules! __union {
         )*
 
         impl<'de> $crate::shapes::FromJson<'de> for $name {
-            const EXPECTED: &'static str = concat!("a `", stringify!($name), "`");
+            const EXPECTED: &'static str = concat!("`", stringify!($name), "`");
 
             fn from_tree(
                 value: $crate::shapes::JsonTree<'de>,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Protocol, Side, Strictness};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Protocol, Side, StateIndex, Strictness};
 use mcp_runtime::Options;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -20,10 +20,11 @@ use super::payload::Payloads;
 use super::progress::Progress;
 use super::samples::Samples;
 use super::session::Question;
+use super::silences::Silences;
 use super::target::{Move, Target, accepted, targets};
-use super::trial::{Outcome, Scouted, Setup, Trial, Tried};
+use super::trial::{Attempt, Outcome, Scouted, Setup, Trial, Tried};
 use super::unprompted::{Stray, Unprompted, gather};
-use super::walk::follow;
+use super::walk::{Obstacle, follow};
 
 /// What to probe, and how.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Results {
     pub(crate) fn tried(&self) -> impl Iterator<Item = (&Trial, &Tried)> {
         self.trials.iter().filter_map(|trial| match &trial.outcome {
             Outcome::Tried(tried) => Some((trial, &**tried)),
-            Outcome::Skipped(_) => None,
+            Outcome::Skipped(_) | Outcome::GivenUp(_) => None,
         })
     }
 
@@ -140,15 +141,25 @@ async fn run_with(
         scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
     let offences = offences(&protocol, &payloads, &known, over_http, settings)?;
     let progress = Progress::new(offences.len(), Arc::clone(line));
+    let silences = Arc::new(Silences::default());
     let work = offences.iter().map(|(place, offence)| {
-        let target = known.get(*place).map(|(target, _)| target.clone());
+        let place = *place;
+        let target = known.get(place).map(|(target, _)| target.clone());
         let (setup, offence, progress) = (Arc::clone(&setup), offence.clone(), progress.clone());
+        let silences = Arc::clone(&silences);
         async move {
             let Some(target) = target else { return (Outcome::Skipped(String::new()), Vec::new()) };
             progress.begins(&target.name, &offence.name);
-            let outcome = setup.attempt(&target, &offence).await;
+            let (outcome, strays) = match silences.reason(place, offence.group) {
+                Some(why) => (Outcome::GivenUp(why), Vec::new()),
+                None => {
+                    let Attempt { outcome, strays, silence } = setup.attempt(&target, &offence).await;
+                    silences.note(place, offence.group, silence);
+                    (outcome, strays)
+                }
+            };
             progress.ends();
-            outcome
+            (outcome, strays)
         }
     });
     let outcomes = side_by_side(settings.jobs, work).await;
@@ -213,7 +224,7 @@ async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings
     let followed = follow(&mut session, &moves, setup.timeout).await;
     let governing = session.protocol().clone();
     let written = session.end().await.written;
-    if let Err(why) = followed {
+    if let Err(Obstacle { why, .. }) = followed {
         // A server without a handshake refuses the request that begins one.
         let Some(stateless) = chosen.stateless() else { return Err(Failure::NoSession(why, written)) };
         let payloads = Arc::new(Payloads::new(stateless.clone(), settings.samples.clone()));
@@ -257,13 +268,14 @@ async fn answers(setup: &Setup) -> bool {
 async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings) -> Result<Found, Failure> {
     let method = |index: MessageIndex| setup.protocol.message(index).map(|table| table.method.to_string());
     let (mut known, mut not_reached, mut all_strays) = (Vec::new(), Vec::new(), Vec::new());
-    let (open, blocked): (Vec<Target>, Vec<Target>) =
+    let (mut open, blocked): (Vec<Target>, Vec<Target>) =
         targets.into_iter().partition(|target| target.needs.is_none());
     let work = open.iter().cloned().map(|target| {
         let setup = Arc::clone(setup);
         async move { setup.scout(&target).await }
     });
-    let scouted = side_by_side(settings.jobs, work).await;
+    let mut scouted = side_by_side(settings.jobs, work).await;
+    all_strays.extend(by_shorter_ways(setup, &mut open, &mut scouted, settings).await);
     // What the server has to do with is said first.
     let over_http = matches!(setup.address, Address::Url(_));
     let is_tried = |target: &Target| !(over_http && target.hindered_by_http(&setup.protocol).is_some());
@@ -291,6 +303,47 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
         not_reached.push((target.name, format!("the server would have to send `{needs}` of its own accord")));
     }
     Ok(Found { known, not_reached, strays: all_strays })
+}
+
+/// Tries the shortest ways to the states of a sub-session of which one was not reached: where the last state that opens it is
+/// one in which the server ends, an earlier one leads there. Returns what the server sent meanwhile that the protocol does
+/// not permit.
+async fn by_shorter_ways(
+    setup: &Arc<Setup>,
+    targets: &mut [Target],
+    scouted: &mut [Scouted],
+    settings: &Settings,
+) -> Vec<Stray> {
+    let is_missed = |(_, scouted): &(&Target, &Scouted)| scouted.permitted.is_err();
+    let missed = targets.iter().zip(scouted.iter()).filter(is_missed);
+    let bodies: BTreeSet<StateIndex> = missed.filter_map(|(target, _)| target.body).collect();
+    let again: Vec<_> = targets
+        .iter_mut()
+        .zip(scouted)
+        .filter(|(target, _)| target.body.is_some_and(|body| bodies.contains(&body)))
+        .filter_map(|(target, scouted)| Some((target.shorter.take()?, target, scouted)))
+        .collect();
+    let work: Vec<Target> = again.iter().map(|(shorter, ..)| Target::clone(shorter)).collect();
+    let work = work.into_iter().map(|shorter| {
+        let setup = Arc::clone(setup);
+        async move { setup.scout(&shorter).await }
+    });
+    let second = side_by_side(settings.jobs, work).await;
+    let mut all_strays = Vec::new();
+    for ((shorter, target, first), second) in again.into_iter().zip(second) {
+        all_strays.extend(second.strays);
+        match (&mut first.permitted, second.permitted) {
+            (permitted, Ok(found)) => {
+                *target = *shorter;
+                *permitted = Ok(found);
+            }
+            (Err((why, _)), Err((other, _))) if *why != other => {
+                why.push_str(&format!("; by the shortest way: {other}"));
+            }
+            _ => {}
+        }
+    }
+    all_strays
 }
 
 /// What to try, with the place of its state.

@@ -182,7 +182,7 @@ impl Listening {
     pub(crate) fn results(self) -> (Reaction, Afterwards) {
         let asked = self.question.is_some() || !self.nothing_to_ask;
         let afterwards = self.afterwards.unwrap_or(match asked {
-            true => Afterwards::Fails("no answer".to_owned()),
+            true => Afterwards::Unanswered,
             false => Afterwards::NotAsked,
         });
         (self.reaction.or(self.doubtful).unwrap_or(Reaction::Silent), afterwards)

@@ -10,7 +10,7 @@
 //! - `session.rs`: one session, with what the protocol says of it. `walk.rs`: the way to a state.
 //! - `reaction.rs`: what a server did. `listening.rs`: finds that out. `verdict.rs`: whether it is a fault.
 //! - `unprompted.rs`: what a server sent by itself that the protocol does not permit.
-//! - `trial.rs`: one offence in one state. `campaign.rs`: all of them.
+//! - `trial.rs`: one offence in one state. `campaign.rs`: all of them. `silences.rs`: when a server no longer answers.
 //! - `report/`: the results as a table, JSON or JUnit. `progress.rs`: how far the work is.
 
 pub(crate) mod campaign;
@@ -26,6 +26,7 @@ mod reaction;
 pub(crate) mod report;
 pub(crate) mod samples;
 mod session;
+mod silences;
 mod target;
 mod trial;
 pub(crate) mod unprompted;

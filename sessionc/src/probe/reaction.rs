@@ -29,6 +29,8 @@ pub(crate) enum Afterwards {
     Works,
     /// It did not answer it.
     Fails(String),
+    /// It was waited for until the time was over.
+    Unanswered,
     /// It ended the session.
     Ended(Ending),
     /// Nothing could be asked: no request is permitted after this state.
@@ -56,6 +58,7 @@ impl fmt::Display for Afterwards {
         match self {
             Afterwards::Works => formatter.write_str("works"),
             Afterwards::Fails(how) => formatter.write_str(how),
+            Afterwards::Unanswered => formatter.write_str("no answer"),
             Afterwards::Ended(ending) => ending.fmt(formatter),
             Afterwards::NotAsked => formatter.write_str("not asked"),
         }

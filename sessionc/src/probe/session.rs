@@ -35,6 +35,8 @@ pub(crate) struct Session {
     unfinished: BTreeSet<u64>,
     /// Over streams, how many notifications the server may still complain of with an error that has no id.
     complaints: usize,
+    /// Whether anything has come.
+    has_heard: bool,
     /// How many texts have come that are not messages.
     unreadable: usize,
     /// The first of them.
@@ -109,6 +111,7 @@ impl Session {
             last_id: 0,
             unfinished: BTreeSet::new(),
             complaints: 0,
+            has_heard: false,
             unreadable: 0,
             first_unreadable: None,
             last_request: Vec::new(),
@@ -144,6 +147,11 @@ impl Session {
 
     pub(crate) fn is_http(&self) -> bool {
         self.connection.is_http()
+    }
+
+    /// Whether the server has said anything.
+    pub(crate) fn has_heard(&self) -> bool {
+        self.has_heard
     }
 
     /// What the client may send now.
@@ -262,12 +270,17 @@ impl Session {
     pub(crate) async fn hear(&mut self, deadline: Instant) -> Vec<Heard> {
         match timeout_at(deadline, self.connection.receive()).await {
             Err(_) => vec![Heard::Nothing],
-            Ok(Arrival::Message(number, bytes)) => self.take(number, &bytes),
+            Ok(Arrival::Message(number, bytes)) => {
+                self.has_heard = true;
+                self.take(number, &bytes)
+            }
             Ok(Arrival::Finished(number)) => {
+                self.has_heard = true;
                 self.unfinished.remove(&number);
                 vec![Heard::Finished(number)]
             }
             Ok(Arrival::Rejected(number, rejection)) => {
+                self.has_heard = true;
                 self.unfinished.remove(&number);
                 vec![Heard::Rejected(number, rejection)]
             }

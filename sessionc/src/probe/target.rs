@@ -13,7 +13,7 @@ pub(crate) struct Move {
     pub(crate) message: MessageIndex,
 }
 
-/// A state of the server's role, and the shortest way to it.
+/// A state of the server's role, and the way to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) state: StateIndex,
@@ -26,6 +26,16 @@ pub(crate) struct Target {
     pub(crate) body: Option<StateIndex>,
     /// The message that the server would have to send of its own accord, if no other way leads there.
     pub(crate) needs: Option<MessageIndex>,
+    /// The state by its shortest way, where that opens the sub-session earlier.
+    pub(crate) shorter: Option<Box<Target>>,
+}
+
+/// In which of the states that permit it a sub-session is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OpenedIn {
+    /// In the last one, where the handshake is over.
+    Last,
+    First,
 }
 
 /// How hard it is to come to a state: what the server has to do of its own accord counts first.
@@ -45,7 +55,7 @@ struct Way {
 /// the client has further steps. In the order of the tables.
 pub(crate) fn targets(protocol: &Protocol) -> Vec<Target> {
     let Some(role) = protocol.role(Side::Server) else { return Vec::new() };
-    let ways = ways(protocol, role);
+    let (ways, shortest) = (ways(protocol, role, OpenedIn::Last), ways(protocol, role, OpenedIn::First));
     let bodies: BTreeSet<StateIndex> = ways.values().filter_map(|way| way.body).collect();
     let with_steps: BTreeSet<StateIndex> =
         bodies.into_iter().filter(|start| has_client_steps(protocol, role, *start)).collect();
@@ -56,19 +66,26 @@ pub(crate) fn targets(protocol: &Protocol) -> Vec<Target> {
     ways.into_iter()
         .filter_map(|(index, way)| {
             let state = role.state(index).filter(|state| wanted(state, &way))?;
-            Some(Target {
-                state: index,
-                name: state.name.to_string(),
-                moves: way.moves,
-                beside: way.beside,
-                body: way.body,
-                needs: way.needs,
-            })
+            let shorter = shortest.get(&index).filter(|other| way.body.is_some() && other.moves != way.moves);
+            let shorter = shorter.map(|way| Box::new(Target::new(index, state, way.clone())));
+            Some(Target { shorter, ..Target::new(index, state, way) })
         })
         .collect()
 }
 
 impl Target {
+    fn new(index: StateIndex, state: &State, way: Way) -> Target {
+        Target {
+            state: index,
+            name: state.name.to_string(),
+            moves: way.moves,
+            beside: way.beside,
+            body: way.body,
+            needs: way.needs,
+            shorter: None,
+        }
+    }
+
     /// Why a session over HTTP does not come here, if it cannot.
     pub(crate) fn hindered_by_http(&self, protocol: &Protocol) -> Option<&'static str> {
         self.awaits_reply(protocol).then_some("over HTTP a message that follows a request may overtake it")
@@ -88,8 +105,8 @@ fn written(state: &State) -> impl Iterator<Item = &Edge> {
     state.edges.iter().filter(|edge| edge.origin == Origin::Written)
 }
 
-/// The best way to each state. A sub-session is opened where the handshake is over: in the last state that opens it.
-fn ways(protocol: &Protocol, role: &Role) -> BTreeMap<StateIndex, Way> {
+/// The best way to each state.
+fn ways(protocol: &Protocol, role: &Role, opening: OpenedIn) -> BTreeMap<StateIndex, Way> {
     let start = Way { cost: (0, 0), moves: Vec::new(), beside: Vec::new(), body: None, needs: None };
     let mut known = BTreeMap::new();
     spread(protocol, role, Role::START, start, &mut known);
@@ -102,7 +119,10 @@ fn ways(protocol: &Protocol, role: &Role) -> BTreeMap<StateIndex, Way> {
                 let mut next = moved(protocol, edge, way);
                 next.beside.push(*index);
                 next.body = Some(start);
-                let is_better = |other: &Way| (next.cost.0, other.cost.1) < (other.cost.0, next.cost.1);
+                let is_better = |other: &Way| match opening {
+                    OpenedIn::Last => (next.cost.0, other.cost.1) < (other.cost.0, next.cost.1),
+                    OpenedIn::First => next.cost < other.cost,
+                };
                 if !known.contains_key(&start) && opened.get(&start).is_none_or(is_better) {
                     opened.insert(start, next);
                 }
@@ -238,6 +258,19 @@ mod tests {
         let names = watched.moves.iter().map(|step| PROTOCOL.message(step.message).unwrap().name.to_string());
         assert_eq!(names.skip(2).collect::<Vec<_>>(), ["Initialized", "ResourcesSubscribe", "Subscribed"]);
         assert!(!targets.iter().any(|target| target.name.contains("ToolsListResult")));
+    }
+
+    #[test]
+    fn a_sub_session_has_a_shorter_way_where_an_earlier_state_opens_it() {
+        let targets = targets(&PROTOCOL);
+        let watched = targets.iter().find(|target| target.name == "Watched").unwrap();
+        let shorter = watched.shorter.as_ref().unwrap();
+        let names = shorter.moves.iter().map(|step| PROTOCOL.message(step.message).unwrap().name.to_string());
+        assert_eq!(
+            names.skip(1).collect::<Vec<_>>(),
+            ["InitializeResult", "ResourcesSubscribe", "Subscribed"]
+        );
+        assert!(targets.iter().all(|target| target.body.is_some() || target.shorter.is_none()));
     }
 
     #[test]

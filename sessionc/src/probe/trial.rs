@@ -18,6 +18,7 @@ use super::offence::{Act, Group, Offence, some_notification};
 use super::payload::Payloads;
 use super::reaction::{Afterwards, Reaction};
 use super::session::{Ended, Heard, Question, Sent, Session};
+use super::silences::Silence;
 use super::target::Target;
 use super::unprompted::Stray;
 use super::verdict::{Fault, fault, worst};
@@ -65,6 +66,26 @@ pub(crate) enum Outcome {
     Tried(Box<Tried>),
     /// It was not, and why.
     Skipped(String),
+    /// It was not because the server no longer answered.
+    GivenUp(&'static str),
+}
+
+/// What came of an offence, and what else was seen in its session.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) outcome: Outcome,
+    /// What the server sent that the protocol does not permit.
+    pub(crate) strays: Vec<Stray>,
+    /// Whether the server was waited for until the time was over.
+    pub(crate) silence: Option<Silence>,
+}
+
+impl Outcome {
+    /// Neither the offence was answered in time nor the permitted request after it.
+    fn is_silence(&self) -> bool {
+        matches!(self, Outcome::Tried(tried)
+            if tried.reaction == Reaction::Silent && tried.afterwards == Afterwards::Unanswered)
+    }
 }
 
 /// What a server did with an offence.
@@ -108,38 +129,44 @@ impl Setup {
         let walked = walk(&mut session, target, self.timeout).await;
         let permitted = session.permitted().into_iter().collect();
         let Ended { written, strays } = session.end().await;
-        Scouted { permitted: walked.map(|()| permitted).map_err(|why| (why, written)), strays }
+        Scouted { permitted: walked.map(|()| permitted).map_err(|obstacle| (obstacle.why, written)), strays }
     }
 
-    /// Commits an offence in a state. Returns what the server did, and what else it sent that the protocol does not permit.
-    pub(crate) async fn attempt(&self, target: &Target, offence: &Offence) -> (Outcome, Vec<Stray>) {
+    /// Commits an offence in a state.
+    pub(crate) async fn attempt(&self, target: &Target, offence: &Offence) -> Attempt {
         let mut session = match self.open() {
             Ok(session) => session,
             Err(error) => {
-                return (Outcome::Skipped(format!("the server cannot be started: {error}")), Vec::new());
+                let outcome = Outcome::Skipped(format!("the server cannot be started: {error}"));
+                return Attempt { outcome, strays: Vec::new(), silence: None };
             }
         };
         let arrived = match walk(&mut session, target, self.timeout).await {
             Ok(()) => catch_up(&mut session, self.timeout).await,
             Err(why) => Err(why),
         };
-        let outcome = match arrived {
+        let (outcome, silence) = match arrived {
             Ok(()) => {
                 // A request that is refused for its params has not moved the session.
                 if matches!(offence.act, Act::Misshapen(..)) {
                     session = session.refuse_misshapen();
                 }
                 session.begin_offence();
-                self.commit(&mut session, target, offence).await
+                let outcome = self.commit(&mut session, target, offence).await;
+                let silence = outcome.is_silence().then_some(Silence::InState);
+                (outcome, silence)
             }
-            Err(why) => Outcome::Skipped(why),
+            Err(obstacle) => {
+                let silence = if session.has_heard() { Silence::InState } else { Silence::FromBeginning };
+                (Outcome::Skipped(obstacle.why), obstacle.is_silence.then_some(silence))
+            }
         };
         let mut strays = session.end().await.strays;
         // What follows from an offence that was not refused is not another fault.
         if matches!(&outcome, Outcome::Tried(tried) if tried.fault.is_some()) {
             strays.retain(|stray| !stray.is_after_offence);
         }
-        (outcome, strays)
+        Attempt { outcome, strays, silence }
     }
 
     async fn commit(&self, session: &mut Session, target: &Target, offence: &Offence) -> Outcome {

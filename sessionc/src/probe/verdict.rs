@@ -25,7 +25,9 @@ pub(crate) fn fault(
     match (reaction, afterwards) {
         (Reaction::Ended(ending), Afterwards::Ended(_) | Afterwards::NotAsked) => must(ending.to_string()),
         (_, Afterwards::Ended(ending)) => must(format!("{ending} afterwards")),
-        (_, Afterwards::Fails(how)) => must(format!("does not work afterwards: {how}")),
+        (_, Afterwards::Fails(_) | Afterwards::Unanswered) => {
+            must(format!("does not work afterwards: {afterwards}"))
+        }
         (Reaction::Answered, _) => {
             let what = "answered with a result".to_owned();
             level.map(|strictness| Fault { strictness, what })
@@ -82,6 +84,7 @@ mod tests {
         assert_eq!(strictness(Some(Must), true, &Reaction::Silent, works), Some(Should));
         assert_eq!(strictness(Some(Must), false, &Reaction::Silent, works), None);
         assert_eq!(strictness(None, false, &refused, &Afterwards::Fails("no answer".to_owned())), Some(Must));
+        assert_eq!(strictness(None, false, &refused, &Afterwards::Unanswered), Some(Must));
         assert_eq!(strictness(None, false, &refused, &Afterwards::Ended(ended.clone())), Some(Must));
         assert_eq!(
             strictness(None, false, &Reaction::Ended(ended.clone()), &Afterwards::NotAsked),

@@ -10,21 +10,41 @@ use super::target::{Move, Target};
 /// How much of a message of an error is shown, in characters.
 const LONGEST: usize = 80;
 
+/// Why a session does not come to a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle {
+    pub(crate) why: String,
+    /// The server was waited for, and nothing came in time.
+    pub(crate) is_silence: bool,
+}
+
+impl<T: Into<String>> From<T> for Obstacle {
+    fn from(why: T) -> Obstacle {
+        Obstacle { why: why.into(), is_silence: false }
+    }
+}
+
+impl Obstacle {
+    fn silence(why: String) -> Obstacle {
+        Obstacle { why, is_silence: true }
+    }
+}
+
 /// Brings a session to a state.
 ///
 /// # Errors
 /// Why the state is not reached.
-pub(crate) async fn walk(session: &mut Session, target: &Target, patience: Duration) -> Result<(), String> {
+pub(crate) async fn walk(session: &mut Session, target: &Target, patience: Duration) -> Result<(), Obstacle> {
     if session.is_http()
         && let Some(why) = target.hindered_by_http(session.protocol())
     {
-        return Err(why.to_owned());
+        return Err(why.to_owned().into());
     }
     follow(session, &target.moves, patience).await?;
     let is_there = target.body.is_some() || session.state().split(" and ").any(|name| name == target.name);
     match is_there {
         true => Ok(()),
-        false => Err(format!("the session is in `{}` then", session.state())),
+        false => Err(format!("the session is in `{}` then", session.state()).into()),
     }
 }
 
@@ -32,7 +52,11 @@ pub(crate) async fn walk(session: &mut Session, target: &Target, patience: Durat
 ///
 /// # Errors
 /// Where the way ends before its last message, and why.
-pub(crate) async fn follow(session: &mut Session, moves: &[Move], patience: Duration) -> Result<(), String> {
+pub(crate) async fn follow(
+    session: &mut Session,
+    moves: &[Move],
+    patience: Duration,
+) -> Result<(), Obstacle> {
     for step in moves {
         match step.sender {
             Side::Client => send(session, step.message, patience).await?,
@@ -47,7 +71,7 @@ pub(crate) async fn follow(session: &mut Session, moves: &[Move], patience: Dura
 ///
 /// # Errors
 /// If the session ends.
-pub(crate) async fn catch_up(session: &mut Session, patience: Duration) -> Result<(), String> {
+pub(crate) async fn catch_up(session: &mut Session, patience: Duration) -> Result<(), Obstacle> {
     let Some(question) = session.catching_up() else { return Ok(()) };
     let Some(sent) = session.send(question) else { return Ok(()) };
     let deadline = Instant::now() + patience;
@@ -62,7 +86,7 @@ pub(crate) async fn catch_up(session: &mut Session, patience: Duration) -> Resul
                 }
                 Heard::Message(message, _) => _ = session.explains(&message),
                 Heard::Ended(ending) => {
-                    return Err(format!("the server {ending} before it answered `{}`", sent.method));
+                    return Err(format!("the server {ending} before it answered `{}`", sent.method).into());
                 }
                 // Whether it works is asked once more.
                 Heard::Nothing => return Ok(()),
@@ -84,11 +108,11 @@ fn name(session: &Session, message: MessageIndex) -> String {
     session.protocol().message(message).map(|table| table.method.to_string()).unwrap_or_default()
 }
 
-async fn send(session: &mut Session, message: MessageIndex, patience: Duration) -> Result<(), String> {
+async fn send(session: &mut Session, message: MessageIndex, patience: Duration) -> Result<(), Obstacle> {
     let is_request = session.protocol().message(message).is_some_and(|table| table.kind == Kind::Request);
     let sent = session.send(message).ok_or("the protocol in force does not have its messages")?;
     if let Some(problem) = sent.problem().filter(|_| !sent.is_accepted()) {
-        return Err(problem);
+        return Err(problem.into());
     }
     if !is_request {
         session.expect_complaint();
@@ -102,10 +126,18 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
                     return Err(format!(
                         "the server refused `{}` with HTTP {}",
                         sent.method, rejection.status
-                    ));
+                    )
+                    .into());
                 }
-                Heard::Ended(ending) => return Err(format!("the server {ending} after `{}`", sent.method)),
-                Heard::Nothing => return Err(format!("the server has not taken `{}` in time", sent.method)),
+                Heard::Ended(ending) => {
+                    return Err(format!("the server {ending} after `{}`", sent.method).into());
+                }
+                Heard::Nothing => {
+                    return Err(Obstacle::silence(format!(
+                        "the server has not taken `{}` in time",
+                        sent.method
+                    )));
+                }
                 _ => {}
             }
         }
@@ -113,7 +145,7 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
     Ok(())
 }
 
-async fn await_message(session: &mut Session, step: Move, patience: Duration) -> Result<(), String> {
+async fn await_message(session: &mut Session, step: Move, patience: Duration) -> Result<(), Obstacle> {
     let method = name(session, step.message);
     let deadline = Instant::now() + patience;
     loop {
@@ -129,7 +161,7 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                         return Ok(());
                     }
                     let problem = observed.reports.first().map(ToString::to_string).unwrap_or_default();
-                    return Err(format!("the reply to `{method}` cannot be followed: {problem}"));
+                    return Err(format!("the reply to `{method}` cannot be followed: {problem}").into());
                 }
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Error => {
                     let error =
@@ -137,24 +169,26 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                     let error = error.unwrap_or_default();
                     return Err(format!(
                         "the server refused `{method}` ({error}): give params that it accepts with `--samples`"
-                    ));
+                    ).into());
                 }
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Result => {
-                    return Err(format!("the server gave `{method}` another answer"));
+                    return Err(format!("the server gave `{method}` another answer").into());
                 }
                 Heard::Message(..) | Heard::Finished(_) => {}
                 Heard::Echo => {
                     return Err(format!(
                         "the command writes back `{method}` as it was sent: it echoes its input and is not a server of this protocol"
-                    ));
+                    ).into());
                 }
                 Heard::Rejected(_, rejection) => {
-                    return Err(format!("the server refused `{method}` with HTTP {}", rejection.status));
+                    return Err(
+                        format!("the server refused `{method}` with HTTP {}", rejection.status).into()
+                    );
                 }
                 Heard::Ended(ending) => {
-                    return Err(format!("the server {ending} before it answered `{method}`"));
+                    return Err(format!("the server {ending} before it answered `{method}`").into());
                 }
-                Heard::Nothing => return Err(why_silent(session, &method).await),
+                Heard::Nothing => return Err(Obstacle::silence(why_silent(session, &method).await)),
             }
         }
     }

@@ -44,9 +44,10 @@ impl<R: Read> Lines<R> {
         Lines { from, longest, buffer: Vec::new(), start: 0, searched: 0, end: 0, at_end: false, number: 0 }
     }
 
-    /// What comes first, as far as one chunk has it.
-    pub(crate) fn beginning(&mut self) -> io::Result<&[u8]> {
-        while self.end < CHUNK && !self.at_end {
+    /// What comes first: as far as one chunk has it, or up to where that is `enough`. A log that a program still writes has not
+    /// more than its first lines.
+    pub(crate) fn beginning(&mut self, enough: impl Fn(&[u8]) -> bool) -> io::Result<&[u8]> {
+        while self.end < CHUNK && !self.at_end && !enough(self.ahead()) {
             self.fill()?;
         }
         Ok(self.ahead())

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 const COUNTER: &str = "../examples/counter/counter.session";
 /// Requests with their params by position.
 pub(crate) const CHAIN: &str = "tests/probe/chain.session";
+/// Sub-sessions that may be opened after a shutdown, too.
+pub(crate) const DOWNLOADS: &str = "tests/probe/downloads.session";
 
 /// One session.
 pub(crate) struct Session {
@@ -93,8 +95,10 @@ pub(crate) fn serve(manner: &str) {
     if manner == "talks" {
         println!("the counter is ready");
     }
-    let mut session = match manner.strip_suffix(" chain") {
-        Some(manner) => Session::of(CHAIN, manner),
+    let mut session = match manner.split_once(' ') {
+        Some((manner, "chain")) => Session::of(CHAIN, manner),
+        Some((manner, "downloads")) => Session::of(DOWNLOADS, manner),
+        Some((_, other)) => panic!("`{other}` is not a protocol"),
         None => Session::new(manner),
     };
     let mut input = stdin().lock();
@@ -102,6 +106,11 @@ pub(crate) fn serve(manner: &str) {
     while input.read_until(b'\n', &mut line).unwrap() > 0 {
         for answer in session.take(&line) {
             println!("{answer}");
+        }
+        let is_shutdown =
+            serde_json::from_slice::<Value>(&line).is_ok_and(|line| line["method"] == "shutdown");
+        if is_shutdown {
+            return;
         }
         line.clear();
     }

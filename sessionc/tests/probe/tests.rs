@@ -6,13 +6,15 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 
-use super::server::CHAIN;
+use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 18] = [
+const TESTS: [(&str, fn()); 20] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
     ("a_server_that_hangs_does_not_work_afterwards", a_server_that_hangs_does_not_work_afterwards),
+    ("a_server_that_hangs_is_not_waited_for_each_time", a_server_that_hangs_is_not_waited_for_each_time),
+    ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
@@ -150,6 +152,45 @@ fn a_server_that_hangs_does_not_work_afterwards() {
     for trial in run.trials() {
         assert_eq!((&trial["reaction"], &trial["afterwards"]), (&"no answer".into(), &"no answer".into()));
         assert_eq!(trial["fault"]["what"], "does not work afterwards: no answer");
+    }
+}
+
+fn a_server_that_hangs_is_not_waited_for_each_time() {
+    let hanging = |format: &'static str| {
+        let state = ["--state", "Ready", "--only", "form", "--timeout", "1", "--jobs", "1", "--format"];
+        std::thread::spawn(move || probe("hangs", &[&state[..], &[format]].concat()))
+    };
+    let [json, text, junit] = ["json", "text", "junit"].map(hanging).map(|run| run.join().unwrap());
+    assert_eq!(json.code, 1);
+    assert_eq!(json.trials().len(), 3, "{}", json.out);
+    let skipped: Vec<Value> = json.lines().into_iter().filter(|line| line["kind"] == "skipped").collect();
+    assert!(skipped.len() > 5, "{}", json.out);
+    for line in &skipped {
+        let why = line["why"].as_str().unwrap();
+        assert!(why.starts_with("the server stops answering in this state"), "{line}");
+    }
+    insta::assert_snapshot!("hangs", text.out);
+    let cases = junit.out.matches("<skipped message=\"the server stops answering").count();
+    assert_eq!(cases, skipped.len(), "{}", junit.out);
+}
+
+fn a_sub_session_is_opened_where_the_server_goes_on() {
+    let server = std::env::current_exe().unwrap();
+    let file = format!("sessionc/{DOWNLOADS}");
+    let arguments = ["probe", &file, "--wait", "0", "--only", "order", "--format", "json", "--"];
+    let run = sessionc(&[&arguments[..], &[server.to_str().unwrap(), "serve", "correct downloads"]].concat());
+    // The last state that permits it is the one after the shutdown.
+    let summary = run.lines().pop().unwrap();
+    assert_eq!(
+        summary["states"],
+        serde_json::json!(["Life", "BeforeBye", "BeforeStarted", "Going"]),
+        "{}",
+        run.out
+    );
+    for state in ["BeforeStarted", "Going"] {
+        let trials = run.trials().into_iter().filter(|trial| trial["state"] == state);
+        let faults: Vec<Value> = trials.map(|trial| trial["fault"].clone()).collect();
+        assert_eq!(faults, [Value::Null], "{}", run.out);
     }
 }
 

@@ -96,7 +96,7 @@ async fn a_header_that_cannot_be_read_says_what_to_write() -> Result<(), Failure
     let Err(error) = server.next().await else { panic!("the session goes on") };
     assert!(error.to_string().contains(
         "is not a header field: write `Content-Length: <bytes>` and an empty line before each message, \
-         or choose `Framing::Lines` if the peer writes one message on each line"
+         or choose `lines` as the framing if the peer writes one message on each line"
     ));
     Ok(())
 }

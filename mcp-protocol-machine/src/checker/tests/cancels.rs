@@ -73,7 +73,7 @@ fn a_second_cancel_is_a_violation_while_the_reply_is_awaited() {
     assert_eq!(twice.kind, ViolationKind::CancelledTwice { request: "hover".into() });
     assert_eq!(
         twice.to_string(),
-        "`$/cancelRequest` names the id 1 of a `hover`, which the client has cancelled before"
+        "`$/cancelRequest` names the id 1 of `hover`, which the client has cancelled before"
     );
     assert_eq!(checker.answer(Send, 1, hover.reply).unwrap(), ENDED);
     assert_eq!(checker.cancel_request(Receive, cancel, 1).unwrap(), StepKind::Swallowed);
@@ -156,7 +156,7 @@ fn behind_the_fence_of_the_reply_a_subscription_is_not_cancelled() {
     assert_eq!(late.kind, ViolationKind::NoLongerCancellable { request: "watch".into() });
     assert_eq!(
         late.to_string(),
-        "`cancelled` names the id 1 of a `watch`, which has its reply and cannot be cancelled any more"
+        "`cancelled` names the id 1 of `watch`, which has its reply and cannot be cancelled any more"
     );
     assert_eq!(all.changed().unwrap(), StepKind::SubSession { ended: false }, "it goes on");
 }

@@ -67,7 +67,7 @@ fn unknown_ids_second_replies_and_duplicates_are_three_mistakes() {
     assert_eq!(running.kind, ViolationKind::DuplicateId { running: Some("tools/call".into()) });
     assert_eq!(
         running.to_string(),
-        "`ping` has the id 4, under which a `tools/call` of the client is still running"
+        "`ping` has the id 4, under which `tools/call` of the client is still running"
     );
     assert!(!running.answerable, "an error would be taken for the reply of the first");
     assert_eq!(checker.answer(Receive, 4, small.call.reply).unwrap(), ENDED, "the first one is unharmed");

@@ -23,6 +23,10 @@ pub(crate) fn lines(results: &Results) -> String {
                 insert(&mut line, "kind", "skipped");
                 insert(&mut line, "why", why.as_str());
             }
+            Outcome::GivenUp(why) => {
+                insert(&mut line, "kind", "skipped");
+                insert(&mut line, "why", *why);
+            }
             Outcome::Tried(tried) => {
                 insert(&mut line, "level", level_of(tried));
                 insert(&mut line, "rule", tried.rule.as_deref());

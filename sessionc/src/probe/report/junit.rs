@@ -43,6 +43,11 @@ fn case(trial: &Trial, threshold: Option<Strictness>) -> TestCase {
             status.set_message(why.as_str());
             (status, None)
         }
+        Outcome::GivenUp(why) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(*why);
+            (status, None)
+        }
         Outcome::Tried(tried) => (status(tried, threshold), Some(output(tried))),
     };
     let mut case = TestCase::new(format!("{}: {}", trial.group, trial.name), status);

@@ -150,15 +150,31 @@ fn missing(results: &Results) -> String {
     }
     let skipped = results.trials.iter().filter_map(|trial| match &trial.outcome {
         Outcome::Skipped(why) => Some((trial, why)),
-        Outcome::Tried(_) => None,
+        Outcome::Tried(_) | Outcome::GivenUp(_) => None,
     });
     let skipped: Vec<String> =
         skipped.map(|(trial, why)| format!("  {}: {}: {why}\n", trial.state, trial.name)).collect();
-    if !skipped.is_empty() {
+    let given_up = given_up(results);
+    if !skipped.is_empty() || !given_up.is_empty() {
         text.push_str("\noffences that were not tried\n");
         text.extend(skipped);
+        text.extend(given_up);
     }
     text
+}
+
+/// What was not tried because the server no longer answered: one line for each reason in a state.
+fn given_up(results: &Results) -> Vec<String> {
+    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
+    for trial in &results.trials {
+        let Outcome::GivenUp(why) = trial.outcome else { continue };
+        match counts.iter_mut().find(|(state, other, _)| *state == trial.state && *other == why) {
+            Some((.., count)) => *count += 1,
+            None => counts.push((&trial.state, why, 1)),
+        }
+    }
+    let line = |(state, why, count)| format!("  {state}: {}: {why}\n", counted(count, "offence"));
+    counts.into_iter().map(line).collect()
 }
 
 /// A level as a word.

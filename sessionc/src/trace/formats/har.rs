@@ -29,6 +29,40 @@ struct ArchiveEntry<'a> {
     request: Request<'a>,
     #[serde(borrow)]
     response: Response<'a>,
+    /// What has gone over a WebSocket, as Chrome saves it.
+    #[serde(borrow, default, rename = "_webSocketMessages")]
+    frames: Vec<Frame<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow, default, rename = "type")]
+    direction: Cow<'a, str>,
+    #[serde(default)]
+    opcode: u8,
+    #[serde(borrow)]
+    data: Option<JsonText<'a>>,
+}
+
+impl Frame<'_> {
+    const BINARY: u8 = 2;
+
+    fn sender(&self) -> Option<Side> {
+        match &*self.direction {
+            "send" => Some(Side::Client),
+            "receive" => Some(Side::Server),
+            _ => None,
+        }
+    }
+
+    /// What it carries, if that may be a message.
+    fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        let JsonText(text) = self.data.as_ref()?;
+        match self.opcode {
+            Frame::BINARY => STANDARD.decode(&**text).ok().map(Cow::Owned),
+            _ => Some(Cow::Borrowed(text.as_bytes())),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -131,6 +165,34 @@ impl Body<'_> {
             _ => Ok(Some(Cow::Borrowed(text.as_bytes()))),
         }
     }
+}
+
+/// Whether a text begins as an archive does: an object with an object `log`. Logs of programs have members of this name, too,
+/// so behind other members it has to begin as that of an archive.
+pub(super) fn is_archive(beginning: &[u8]) -> bool {
+    const MEMBERS: [&str; 6] = ["version", "creator", "browser", "pages", "entries", "comment"];
+    let Some(mut ahead) = after(beginning, b"{") else { return false };
+    let mut is_first = true;
+    while let Some((key, rest)) = member(ahead) {
+        if key == "log" {
+            let Some(inside) = after(rest, b"{") else { return false };
+            return is_first || member(inside).is_some_and(|(key, _)| MEMBERS.contains(&&*key));
+        }
+        let Ok((IgnoredAny, size)) = one(rest) else { return false };
+        let Some(next) = rest.get(size..).and_then(|rest| after(rest, b",")) else { return false };
+        (ahead, is_first) = (next, false);
+    }
+    false
+}
+
+/// The key of the member that is ahead, and what follows its colon.
+fn member(ahead: &[u8]) -> Option<(String, &[u8])> {
+    let (key, size) = one::<String>(ahead).ok()?;
+    Some((key, after(ahead.get(size..)?, b":")?))
+}
+
+fn after<'a>(ahead: &'a [u8], sign: &[u8]) -> Option<&'a [u8]> {
+    ahead.trim_ascii_start().strip_prefix(sign)
 }
 
 /// Reads the messages of the archive that is ahead.
@@ -258,7 +320,10 @@ impl<R: LogReader> Entries<'_, R> {
 
     /// Takes the messages of one exchange.
     fn take(&mut self, place: Place, entry: &ArchiveEntry<'_>) {
-        let ArchiveEntry { request, response } = entry;
+        let ArchiveEntry { request, response, frames } = entry;
+        if !frames.is_empty() {
+            return self.take_frames(place, frames);
+        }
         // The answer to the first request names the session.
         let session = request.headers.session.as_deref().or(response.headers.session.as_deref());
         let mut has_request = false;
@@ -314,6 +379,17 @@ impl<R: LogReader> Entries<'_, R> {
         if is_cut_off {
             let problem = "the last event of the stream is cut off".to_owned();
             self.reader.broken(Broken { place, may_be_message: true, problem });
+        }
+    }
+
+    /// Takes the messages of one WebSocket. Each is a session of its own.
+    fn take_frames(&mut self, place: Place, frames: &[Frame<'_>]) {
+        let session = format!("WebSocket {}", self.count);
+        for frame in frames {
+            let (Some(sender), Some(body)) = (frame.sender(), frame.bytes()) else { continue };
+            if self.marks.is_json_rpc(&body) {
+                self.message(place, Some(&session), sender, &body);
+            }
         }
     }
 
@@ -422,6 +498,40 @@ mod tests {
         let empty = r#""status": 200, "content": { "size": 0, "mimeType": "text/event-stream", "text": "" }"#;
         assert!(!with(post, empty) && !with(get, empty));
         assert!(!with(get, r#""status": 405, "content": { "mimeType": "text/event-stream" }"#));
+    }
+
+    #[test]
+    fn the_messages_of_a_web_socket_are_read() {
+        let asked = r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#;
+        let answered = r#"{"jsonrpc":"2.0","id":1,"result":true}"#;
+        let frame = |direction: &str, opcode: u8, data: &str| serde_json::json!({ "type": direction, "time": 1.5, "opcode": opcode, "data": data });
+        let frames = [
+            frame("send", 1, asked),
+            frame("receive", 1, "hello"),
+            frame("receive", 2, &STANDARD.encode(answered)),
+            frame("error", 1, asked),
+        ];
+        let entry = serde_json::json!({
+            "_resourceType": "websocket",
+            "_webSocketMessages": frames,
+            "request": { "method": "GET", "url": "ws://127.0.0.1/", "headers": [] },
+            "response": { "status": 101, "headers": [], "content": { "size": 0, "mimeType": "x-unknown" }, "bodySize": -1 },
+        });
+        let notes = notes(&serde_json::json!({ "log": { "entries": [entry, entry] } }).to_string());
+        let (client, server) = (Sender::Is(Side::Client), Sender::Is(Side::Server));
+        let one = [(1, client, asked.to_owned()), (1, server, answered.to_owned())];
+        assert_eq!(notes.messages, [one.clone(), one].concat());
+        let sessions: Vec<_> = notes.sessions.iter().map(Option::as_deref).collect();
+        assert_eq!(sessions, ["WebSocket 1", "WebSocket 1", "WebSocket 2", "WebSocket 2"].map(Some));
+        assert_eq!(notes.broken, []);
+    }
+
+    #[test]
+    fn an_event_may_end_in_returns() {
+        let archive = ARCHIVE.replace("{}}\\n\\ndata: {\\\"jsonrpc\\\"", "{}}\\r\\r");
+        assert_ne!(archive, ARCHIVE);
+        let notes = notes(&archive);
+        assert_eq!((notes.messages.len(), notes.broken), (4, Vec::new()));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod vscode;
 use std::io::{self, Read};
 
 use mcp_runtime::observer::JsonReader;
+use serde::de::IgnoredAny;
 
 use messages::{Format, Messages};
 use record::{Broken, LogReader, Place};
@@ -29,7 +30,7 @@ use super::lines::{Line, Lines};
 /// Reads a log whose format is recognised by its beginning.
 pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<()> {
     let mut lines = Lines::new(from);
-    let beginning = lines.beginning()?;
+    let beginning = lines.beginning(shows_format)?;
     if let Some((what, command)) = not_text(beginning) {
         let problem = format!("it is {what}: pipe `{command} FILE` into `sessionc trace … -`");
         return Err(io::Error::other(problem));
@@ -118,16 +119,26 @@ fn not_text(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
     KINDS.into_iter().find(|(begins, _)| beginning.starts_with(begins)).map(|(_, kind)| kind)
 }
 
+/// Whether the first line is whole and shows the format: it is a JSON object, or not the beginning of one or of a list.
+fn shows_format(beginning: &[u8]) -> bool {
+    let text = beginning.strip_prefix(BOM).unwrap_or(beginning).trim_ascii_start();
+    let Some(end) = memchr::memchr(b'\n', text) else { return false };
+    let line = text.get(..end).unwrap_or_default();
+    match line.first() {
+        Some(b'{') => serde_json::from_slice::<IgnoredAny>(line).is_ok(),
+        // The time in a log, or a list.
+        Some(b'[') => {
+            let next = line.get(1..).unwrap_or_default().trim_ascii_start();
+            !matches!(next.first(), Some(b'{') | None)
+        }
+        None => false,
+        Some(_) => true,
+    }
+}
+
 fn recognise(beginning: &[u8]) -> Format {
     let beginning = beginning.strip_prefix(BOM).unwrap_or(beginning).trim_ascii_start();
-    let mut parts = beginning;
-    let mut is_archive = true;
-    for part in [&b"{"[..], b"\"log\"", b":", b"{"] {
-        let rest = parts.trim_ascii_start().strip_prefix(part);
-        is_archive &= rest.is_some();
-        parts = rest.unwrap_or_default();
-    }
-    if is_archive {
+    if har::is_archive(beginning) {
         return Format::Har;
     }
     // A batch of messages begins with a bracket, and so does the time in some logs.
@@ -164,6 +175,9 @@ mod tests {
             ("", Format::Text),
             ("{ \"log\" :\n{ \"version\"", Format::Har),
             ("{ \"log\": \"a line\" }", Format::JsonLines),
+            ("{ \"$schema\": \"a\", \"note\": [1, {}],\n\"log\": { \"version\": \"1.2\"", Format::Har),
+            ("{ \"note\": 1, \"log\": { \"level\": \"info\" } }", Format::JsonLines),
+            ("{ \"note\": 1 }\n{ \"log\": { \"version\": \"1.2\"", Format::JsonLines),
         ] {
             assert_eq!(recognise(beginning.as_bytes()), format, "{beginning}");
         }
@@ -176,6 +190,38 @@ mod tests {
         let id =
             |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["id"].as_i64().unwrap();
         notes.messages.iter().map(|(line, _, message)| (*line, id(message))).collect()
+    }
+
+    /// A log that a program still writes: each read has what it has written at once. What comes last is not there yet.
+    struct Growing(std::vec::IntoIter<&'static str>);
+
+    impl Read for Growing {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            let not_yet = || io::Error::other("not written yet");
+            let part = self.0.next().ok_or_else(not_yet)?;
+            room[..part.len()].copy_from_slice(part.as_bytes());
+            Ok(part.len())
+        }
+    }
+
+    #[test]
+    fn a_log_that_grows_is_read_line_by_line() {
+        for parts in [
+            vec!["{\"jsonrpc\":\"2.0\",", "\"id\":1}\n", "{\"jsonrpc\":\"2.0\",\"id\":2}\n"],
+            vec![
+                "[12:00] listening\n",
+                "read: {\"jsonrpc\":\"2.0\",\"id\":1}\nread: ",
+                "{\"jsonrpc\":\"2.0\",\"id\":2}\n",
+            ],
+        ] {
+            let mut notes = Notes::default();
+            let error = read(Growing(parts.into_iter()), &mut notes).unwrap_err();
+            assert_eq!(
+                (error.to_string().as_str(), notes.messages.len()),
+                ("not written yet", 2),
+                "{notes:?}"
+            );
+        }
     }
 
     #[test]

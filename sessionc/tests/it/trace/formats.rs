@@ -126,6 +126,25 @@ fn marked_archive(messages: &[Message]) -> String {
     format!("\u{feff}{}", archive(messages))
 }
 
+/// An archive that does not begin with its `log`.
+fn archive_with_note(messages: &[Message]) -> String {
+    archive(messages).replacen('{', "{ \"$note\": { \"from\": \"a proxy\" },", 1)
+}
+
+/// An archive of one WebSocket, as Chrome saves it.
+fn web_socket(messages: &[Message]) -> String {
+    let frame = |(is_client, message): &Message| {
+        let direction = if *is_client { "send" } else { "receive" };
+        json!({ "type": direction, "time": 1.5, "opcode": 1, "data": message.to_string() })
+    };
+    let entry = json!({
+        "_webSocketMessages": messages.iter().map(frame).collect::<Vec<_>>(),
+        "request": { "method": "GET", "headers": [] },
+        "response": { "status": 101, "headers": [], "content": { "size": 0, "mimeType": "x-unknown" } },
+    });
+    json!({ "log": { "version": "1.2", "entries": [entry] } }).to_string()
+}
+
 /// An HTTP archive: each request of the client with the messages until its next one, as a stream of events.
 fn archive(messages: &[Message]) -> String {
     let mut entries: Vec<Value> = Vec::new();
@@ -174,6 +193,8 @@ fn every_format_is_judged_alike() {
         ("proxy", proxy),
         ("archive", archive),
         ("marked archive", marked_archive),
+        ("archive with note", archive_with_note),
+        ("web socket", web_socket),
         ("list", list),
         ("envelopes", envelopes),
     ] {

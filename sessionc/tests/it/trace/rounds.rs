@@ -96,7 +96,7 @@ fn a_state_is_sent_back_as_it_came() {
         next,
         "correlation",
         "client",
-        "carries a `requestState`, but the server has given none",
+        "carries `requestState`, but the server has given none",
     );
 }
 

@@ -31,7 +31,7 @@ async fn an_id_is_used_once() {
     for mut peer in Peer::both() {
         peer.open().await;
         let sampling = asked(&mut peer, 1).await;
-        let report = "`tools/list` has the id 1, under which a `tools/call` of the client is still running";
+        let report = "`tools/list` has the id 1, under which `tools/call` of the client is still running";
         peer.ignored(request(1, "tools/list", Value::Null), &[report]).await;
         // The first of the two has its own answer, and no other.
         peer.say(model(&sampling)).await;
@@ -184,11 +184,8 @@ async fn the_handshake_cannot_be_cancelled() {
     });
     peer.say(initialize(0)).await;
     let cancel = notification("notifications/cancelled", json!({"requestId": 0}));
-    peer.ignored(
-        cancel,
-        &["names the id 0 of a `initialize`, which cannot be cancelled (rule C1, L8, must)"],
-    )
-    .await;
+    peer.ignored(cancel, &["names the id 0 of `initialize`, which cannot be cancelled (rule C1, L8, must)"])
+        .await;
     let words = ["`initialize`", "`AwaitingResult`", "waits for the result of `initialize`"];
     peer.refused(initialize(1), json!(1), -32600, &words).await;
     sign.send(()).unwrap();
