@@ -38,7 +38,10 @@ error_texts! {
         Self::Address(value) => (
             "`{value}` is not the address of a server: write one that begins with `http://` or `https://`"
         ),
-        Self::Header(value) => ("`{value}` cannot stand in the head of a request"),
+        Self::Header(value) => (
+            "the header `{value}` cannot be sent: a name consists of letters, digits, `-` and `_`, and a value has no \
+             line breaks or other control characters"
+        ),
         Self::Client(cause) => ("no client could be made: {cause}") from cause,
     }
 }
