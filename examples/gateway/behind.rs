@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mcp_kit::prelude::*;
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -17,6 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a request that is for all servers waits for those that have just been started, and for a list of one.
 const FOR_ALL: Duration = Duration::from_secs(3);
+
+/// How long a server may take to answer what any of them may have. A client that asks the gateway is to hear of it
+/// before it loses patience itself.
+const FOR_ONE: Duration = Duration::from_secs(10);
 
 /// How a server is reached.
 #[derive(Deserialize)]
@@ -77,6 +82,19 @@ impl Behind {
         }
     }
 
+    /// What the server answers to a request that another one may answer as well: nothing if it cannot be reached or does
+    /// not have that. Fails if it does not answer in time.
+    pub(crate) async fn ask<T, F>(&self, ask: impl FnOnce(Arc<Connection>) -> F) -> Result<Option<T>, Failure>
+    where
+        F: Future<Output = Result<T, RpcError>>,
+    {
+        let Some(connection) = self.connected().await else { return Ok(None) };
+        match timeout(FOR_ONE, ask(connection)).await {
+            Ok(answer) => Ok(answer.ok()),
+            Err(_) => Err(format!("the server `{}` does not answer", self.name).into()),
+        }
+    }
+
     /// A list of the server: nothing if it cannot be reached, or does not answer in time.
     pub(crate) async fn list<T, F>(&self, list: impl FnOnce(Arc<Connection>) -> F) -> Vec<T>
     where
@@ -98,10 +116,9 @@ async fn keep(name: String, entry: Entry, changes: Changes, states: watch::Sende
         match connect(&entry).await {
             Ok(connection) => {
                 let connection = Arc::new(connection);
-                for uri in changes.watched() {
-                    // Another server has it, if this one does not.
-                    let _ = connection.pass_on_watch(uri, &changes).await;
-                }
+                let watch = changes.watched().into_iter().map(|uri| connection.pass_on_watch(uri, &changes));
+                // Another server has it, if this one does not.
+                let _ = timeout(FOR_ONE, join_all(watch)).await;
                 states.send_replace(State::Connected(Arc::clone(&connection)));
                 // It has other tools than the one before, and than none.
                 changes.tools();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_kit::prelude::*;
 
 use super::Gateway;
@@ -21,6 +22,28 @@ fn owner<'a, 'b>(gateway: &'a Gateway, name: &'b str) -> Option<(&'a Behind, &'b
 async fn of_all<T, F: Future<Output = Vec<T>>>(gateway: &Gateway, list: impl Fn(Arc<Behind>) -> F) -> Vec<T> {
     let lists = gateway.behind.iter().map(|behind| list(Arc::clone(behind)));
     join_all(lists).await.into_iter().flatten().collect()
+}
+
+/// What the first server answers that has something, of all that are asked side by side. If none has, and one did not
+/// answer, that one may be the one to ask: this fails with its name.
+async fn of_first<T, F>(
+    gateway: &Gateway,
+    ask: impl Fn(Arc<Connection>) -> F + Clone,
+) -> Result<Option<T>, Failure>
+where
+    F: Future<Output = Result<T, RpcError>>,
+{
+    let mut answers: FuturesUnordered<_> =
+        gateway.behind.iter().map(|behind| behind.ask(ask.clone())).collect();
+    let mut nothing = Ok(None);
+    while let Some(answer) = answers.next().await {
+        match answer {
+            Ok(None) => {}
+            Ok(found) => return Ok(found),
+            Err(failure) => nothing = Err(failure),
+        }
+    }
+    nothing
 }
 
 impl Tools<Gateway> for Gateway {
@@ -76,7 +99,7 @@ impl Prompts<Gateway> for Gateway {
     }
 }
 
-/// A URI is what it is behind. The first server that has something there answers.
+/// A URI is what it is behind. The server answers that has something there.
 impl Resources<Gateway> for Gateway {
     async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Resource>, Failure> {
         let list = |behind: Arc<Behind>| async move {
@@ -97,23 +120,14 @@ impl Resources<Gateway> for Gateway {
         uri: &str,
         client: Client,
     ) -> Result<Option<Vec<ResourceContents>>, Failure> {
-        for behind in &gateway.behind {
-            let Some(server) = behind.connected().await else { continue };
-            if let Ok(contents) = server.pass_on_read(uri, &client).await {
-                return Ok(Some(contents));
-            }
-        }
-        Ok(None)
+        let client = &client;
+        of_first(gateway, |server| async move { server.pass_on_read(uri, client).await }).await
     }
 
     async fn watch(gateway: &Gateway, _: &Context, uri: &str) -> Result<bool, Failure> {
-        for behind in &gateway.behind {
-            let Some(server) = behind.connected().await else { continue };
-            if server.pass_on_watch(uri, &gateway.changes).await.is_ok() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let watch =
+            |server: Arc<Connection>| async move { server.pass_on_watch(uri, &gateway.changes).await };
+        Ok(of_first(gateway, watch).await?.is_some())
     }
 
     async fn complete(
@@ -122,13 +136,9 @@ impl Resources<Gateway> for Gateway {
         template: &str,
         typed: &Typed,
     ) -> Result<Option<Suggestions>, Failure> {
-        for behind in &gateway.behind {
-            let Some(server) = behind.connected().await else { continue };
-            let template = ResourceTemplateReference::new(template);
-            if let Ok(values) = server.pass_on_completion(template, typed).await {
-                return Ok(Some(values));
-            }
-        }
-        Ok(None)
+        let complete = |server: Arc<Connection>| async move {
+            server.pass_on_completion(ResourceTemplateReference::new(template), typed).await
+        };
+        of_first(gateway, complete).await
     }
 }

@@ -66,8 +66,12 @@ error_texts! {
         Self::Failed(cause) => ("the connection failed: {cause}") from cause,
         Self::NotDelivered(cause) => ("a step could not be delivered: {cause}") from cause,
         Self::Exited(value) => ("the peer's process has ended ({value})"),
-        Self::OutputFull(value) => ("the peer does not read: {value} bytes were waiting for it"),
-        Self::InputFull(value) => ("the peer sent too many steps: {value} messages were waiting to be taken"),
+        Self::OutputFull(value) => (
+            "the peer does not read: {value} bytes were waiting for it; see `Options::output_limit`"
+        ),
+        Self::InputFull(value) => (
+            "the peer sent too many steps: {value} messages were waiting to be taken; see `Options::max_linear`"
+        ),
         Self::InputTooLarge { bytes, setting, limit } => (
             "the peer sent a step of {bytes} bytes, for which the limit `{setting}` of {limit} has no room"
         ),

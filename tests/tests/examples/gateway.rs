@@ -4,10 +4,14 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use integration_tests::example::program;
 use mcp_kit::transport::Child;
-use mcp_kit::{Answer, ConnectOptions};
+use mcp_kit::types::ResourceContents;
+use mcp_kit::{Answer, Client, ConnectOptions, Context, Failure, Resources, Server};
+use mcp_runtime::Options;
+use mcp_runtime::transport::http::ServerOptions;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -59,5 +63,49 @@ async fn two_servers_are_one_also_where_a_third_does_not_answer() {
     let refused = gateway.read_text("notes://me/77").await.unwrap_err();
     assert!(refused.to_string().contains("no resource is at `notes://me/77`"), "{refused}");
     drop(changes);
+    gateway.close().await.unwrap();
+}
+
+/// Lists nothing, and does not answer anything else.
+struct Hanging;
+
+impl Resources<()> for Hanging {
+    async fn list(_: &(), _: &Context) -> Result<Vec<mcp_kit::types::Resource>, Failure> {
+        Ok(Vec::new())
+    }
+
+    async fn read(_: &(), _: &str, _: Client) -> Result<Option<Vec<ResourceContents>>, Failure> {
+        std::future::pending().await
+    }
+
+    async fn watch(_: &(), _: &Context, _: &str) -> Result<bool, Failure> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_named_and_does_not_hold_up_what_another_has() {
+    let http = Server::new("hanging", "1", ()).resources::<Hanging>().http(ServerOptions::new()).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/mcp", http.method_router());
+    test_support::spawn(async move { http.serve(listener, router, std::future::pending()).await.unwrap() });
+
+    let servers = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gateway-hanging.json");
+    let list = json!({ "mcpServers": { "a": { "url": url }, "notes": { "command": program("notes") } } });
+    std::fs::write(&servers, list.to_string()).unwrap();
+    let mut command = Command::new(program("gateway"));
+    command.arg(&servers);
+    // Its own timeout would come later than any test.
+    let options =
+        ConnectOptions::new("test", "1").options(Options::default().timeout(Duration::from_secs(3600)));
+    let gateway = options.connect(Child::spawn(command).unwrap()).await.unwrap();
+    let note = json!({ "text": "buy milk", "tag": "shop" });
+    let added: Value = gateway.call("notes_add_note", note).await.unwrap();
+    let uri = added["uri"].as_str().unwrap();
+    assert_eq!(gateway.read_text(uri).await.unwrap(), "buy milk");
+    drop(gateway.subscribe([uri]).await.unwrap());
+    let refused = gateway.read_text("notes://me/77").await.unwrap_err();
+    assert!(refused.to_string().contains("the server `a` does not answer"), "{refused}");
     gateway.close().await.unwrap();
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::response::Response;
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError, ListenOptions, ServerOptions};
-use mcp_runtime::{Error, Resumed};
+use mcp_runtime::{DisconnectReason, Error, Resumed};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -239,4 +239,32 @@ async fn this_library_s_server_names_the_setting_that_a_request_was_refused_by()
         );
     })
     .await;
+}
+
+#[test]
+fn a_header_that_cannot_be_sent_is_described_without_its_value() {
+    // A token that was read from a file ends with a line break.
+    let refused = transport("http://127.0.0.1:1/mcp").header("authorization", "Bearer secret\n").unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the header `authorization` cannot be sent: a name consists of letters, digits, `-` and `_`, and a value has no \
+         line breaks or other control characters"
+    );
+    let refused = transport("http://127.0.0.1:1/mcp").header("api key", "x").unwrap_err();
+    assert!(refused.to_string().starts_with("the header `api key` cannot be sent: "), "{refused}");
+}
+
+#[test]
+fn a_session_that_ends_at_a_limit_names_its_setting() {
+    let ended = |reason| Error::Disconnected { reason }.to_string();
+    assert_eq!(
+        ended(DisconnectReason::OutputFull(7)),
+        "the session has ended: the peer does not read: 7 bytes were waiting for it; see `Options::output_limit`"
+    );
+    assert_eq!(
+        ended(DisconnectReason::InputFull(7)),
+        "the session has ended: the peer sent too many steps: 7 messages were waiting to be taken; see \
+         `Options::max_linear`"
+    );
+    assert_eq!(Error::SessionInvalid.to_string(), "the peer does not know the session: begin another one");
 }

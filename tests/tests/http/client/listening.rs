@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method};
+use axum::response::Response;
 use mcp_protocols::mcp_2025_03_26::McpClient;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient};
 use mcp_runtime::{Options, Report};
@@ -83,33 +84,60 @@ async fn it_waits_for_a_limited_time_and_only_for_a_wanted_stream() {
     .await;
 }
 
+/// Why the client does not hear what the server says unasked, if that is how GET is answered.
+async fn not_listening(answer: impl Fn() -> Response + Send + Sync + 'static) -> String {
+    let server = Fake::start(move |asked, _| match asked.what() {
+        "initialize" => fake::hello(asked, "2025-03-26", json!({}), "one"),
+        "GET" => answer(),
+        _ => fake::status(202),
+    })
+    .await;
+    let (report, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let options = Options::default().on_report(move |said| {
+        if let Report::NotListening { problem } = said {
+            report.send(problem.clone()).unwrap();
+        }
+    });
+    let session = McpClient::with_options(transport(&server.url()), options);
+    let session = session.initialize(initialize()).await.unwrap().1.send_initialized().await.unwrap();
+    let problem = reports.recv().await.unwrap();
+    session.abort();
+    problem
+}
+
 #[tokio::test]
 async fn a_compressed_stream_is_said_to_be_one() {
     guarded(async {
-        let server = Fake::start(|asked, _| match asked.what() {
-            "initialize" => fake::hello(asked, "2025-03-26", json!({}), "one"),
-            "GET" => {
-                let mut response = fake::text(200, "text/event-stream", "what is compressed");
-                response.headers_mut().insert("content-encoding", "br".parse().unwrap());
-                response
-            }
-            _ => fake::status(202),
-        })
-        .await;
-        let (report, mut reports) = tokio::sync::mpsc::unbounded_channel();
-        let options = Options::default().on_report(move |said| {
-            if let Report::NotListening { problem } = said {
-                report.send(problem.clone()).unwrap();
-            }
-        });
-        let session = McpClient::with_options(transport(&server.url()), options);
-        let session = session.initialize(initialize()).await.unwrap().1.send_initialized().await.unwrap();
+        let compressed = || {
+            let mut response = fake::text(200, "text/event-stream", "what is compressed");
+            response.headers_mut().insert("content-encoding", "br".parse().unwrap());
+            response
+        };
         assert_eq!(
-            reports.recv().await.unwrap(),
+            not_listening(compressed).await,
             "the answer is encoded with `br`, which the client did not ask for: have the server, or a proxy in front of \
              it, send it as it is"
         );
-        session.abort();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_a_stream_is_reported() {
+    guarded(async {
+        let page = not_listening(|| fake::text(200, "text/html; charset=utf-8", "<h1>Log in</h1>"));
+        assert_eq!(
+            page.await,
+            "the server answers GET with `text/html`, not with `text/event-stream`: a server that has no such stream \
+             answers with status 405"
+        );
+        let nameless = || {
+            let mut response = fake::text(200, "text/html", "hello");
+            response.headers_mut().remove("content-type");
+            response
+        };
+        let problem = not_listening(nameless).await;
+        assert!(problem.starts_with("the server answers GET without a content type, not with"), "{problem}");
     })
     .await;
 }

@@ -19,6 +19,7 @@ use super::handshake::Handshake;
 use super::http_client::{HttpClient, OnSession, server};
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
+use super::naming::Naming;
 use super::options::ClientOptions;
 use super::posters::Posters;
 use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
@@ -98,7 +99,7 @@ impl ConversationState {
 
     /// The message before is posted: the next one, and the task that waits until there is none.
     pub(super) fn next(&mut self) -> (Option<PostMessage>, Option<Waker>) {
-        let next = self.queue.pop_front();
+        let next = if self.over { None } else { self.queue.pop_front() };
         self.posting = next.is_some();
         let drained = if self.posting { None } else { self.drained.take() };
         (next, drained)
@@ -136,6 +137,8 @@ pub(super) struct Conversation {
     pub(super) went_through: Notify,
     /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
     pub(super) listened: Notify,
+    /// The requests whose answers may name a session.
+    pub(super) naming: Naming,
     /// Held by the task that reconnects.
     pub(super) reconnecting: tokio::sync::Mutex<()>,
     /// The present epoch, for the task that reads the stream of an earlier one. Requests hear of it by their signal.
@@ -177,6 +180,7 @@ impl Conversation {
             opened: Notify::new(),
             went_through: Notify::new(),
             listened: Notify::new(),
+            naming: Naming::default(),
             reconnecting: tokio::sync::Mutex::new(()),
             epochs: watch::Sender::new(Epoch::FIRST),
         })
@@ -411,7 +415,14 @@ impl Conversation {
         message.asks().iter().any(|id| state.requests.is_awaited(*id))
     }
 
-    /// Stops everything, and tells the server that the session is over.
+    /// Has nothing more posted, and waits for the name of a session that the server is about to begin: it could not be
+    /// deleted without.
+    pub(super) async fn stop(&self) {
+        self.state().over = true;
+        drop(tokio::time::timeout(self.options.delete_within, self.naming.done()).await);
+    }
+
+    /// Ends everything, and tells the server that the session is over.
     pub(super) async fn end(&self) {
         let (identity, begun) = {
             let mut state = self.state();

@@ -38,7 +38,10 @@ error_texts! {
         Self::Address(value) => (
             "`{value}` is not the address of a server: write one that begins with `http://` or `https://`"
         ),
-        Self::Header(value) => ("`{value}` cannot stand in the head of a request"),
+        Self::Header(value) => (
+            "the header `{value}` cannot be sent: a name consists of letters, digits, `-` and `_`, and a value has no \
+             line breaks or other control characters"
+        ),
         Self::Client(cause) => ("no client could be made: {cause}") from cause,
     }
 }
@@ -113,7 +116,7 @@ error_texts! {
                 in_session: *in_session,
             }
         ),
-        Self::Form(value) => ("the address is not a Streamable HTTP endpoint: it answered {}", form(value)),
+        Self::Form(value) => ("the address is not a Streamable HTTP endpoint: it answered {}", in_form(value)),
         Self::Encoding(value) => (
             "the answer is encoded with `{}`, which the client did not ask for: have the server, or a proxy in front of it, \
              send it as it is",
@@ -196,7 +199,7 @@ fn innermost<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'st
 }
 
 /// A form in a sentence.
-fn form(form: &str) -> String {
+pub(super) fn in_form(form: &str) -> String {
     if form.is_empty() { "without a content type".to_owned() } else { format!("with `{form}`") }
 }
 

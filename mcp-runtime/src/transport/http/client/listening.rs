@@ -5,9 +5,9 @@ use std::sync::Arc;
 use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
-use super::answer::{compressed, has_form};
+use super::answer::{compressed, form, has_form};
 use super::conversation::Conversation;
-use super::error::may_pass;
+use super::error::{in_form, may_pass};
 use super::events::EventReader;
 use super::reconnect::reconnect;
 use super::response::Response;
@@ -55,10 +55,10 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         };
         conversation.listened.notify_one();
         match answer {
-            Ok(mut response) if response.status().is_success() && compressed(&response).is_none() => {
-                if !has_form(&response, EVENT_STREAM) {
-                    return;
-                }
+            Ok(response) if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) => {
+                return tracing::debug!("the server has no such stream");
+            }
+            Ok(mut response) if response.status().is_success() && unreadable(&response).is_none() => {
                 (opened, refused, reported) = (true, false, false);
                 let mut events = EventReader::new(conversation.options.max_message_bytes);
                 let came = read(conversation, &mut response, &mut events, identity.epoch).await;
@@ -108,10 +108,9 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 failures = failures.saturating_add(1);
                 if !std::mem::replace(&mut reported, true) {
                     let problem = match failed {
-                        Ok(response) => compressed(&response).map_or_else(
-                            || format!("the server answers with status {}", response.status()),
-                            |error| error.to_string(),
-                        ),
+                        Ok(response) => unreadable(&response).unwrap_or_else(|| {
+                            format!("the server answers with status {}", response.status())
+                        }),
                         Err(error) => error.to_string(),
                     };
                     conversation.note(Report::NotListening { problem });
@@ -125,6 +124,23 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             failures = 0;
         }
     }
+}
+
+/// Why an answer cannot be read as a stream, though its status is one of success.
+fn unreadable(response: &Response) -> Option<String> {
+    if !response.status().is_success() {
+        return None;
+    }
+    if let Some(error) = compressed(response) {
+        return Some(error.to_string());
+    }
+    (!has_form(response, EVENT_STREAM)).then(|| {
+        format!(
+            "the server answers GET {}, not with `{EVENT_STREAM}`: a server that has no such stream answers with status \
+             405",
+            in_form(form(response))
+        )
+    })
 }
 
 /// Reads until the stream ends, or the session that it belongs to is lost; whether anything came.

@@ -37,6 +37,7 @@ mod http_client;
 mod identity;
 mod listening;
 mod message;
+mod naming;
 mod options;
 mod posters;
 mod posting;

@@ -37,7 +37,8 @@ pub struct ClientOptions {
     /// How long a call that was made in a lost session waits for the server's 404 after a reconnect. With a 404 the
     /// call is made again, without one it fails. Default: 2 seconds.
     pub replay_within: Duration,
-    /// How long deleting the session may take at the end. Default: 2 seconds.
+    /// How long deleting the session may take at the end. A client that is dropped while the server begins a session waits
+    /// as long for its id before that. Default: 2 seconds.
     pub delete_within: Duration,
     /// The statuses by which a server says that it does not know the session. Default: 404. Some servers say 400.
     pub unknown_session: Vec<u16>,

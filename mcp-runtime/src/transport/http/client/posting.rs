@@ -33,9 +33,18 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
     let mut again = false;
     loop {
         let mut identity = conversation.identity(Some(message));
+        // Its answer names the session.
+        let opens = message.is_step()
+            && !message.asks().is_empty()
+            && identity.id.is_none()
+            && conversation.provider.is_none()
+            && !conversation.is_stateless;
+        let naming = opens.then(|| conversation.naming.begin());
         let asked = {
             let posted = pin!(post(conversation, message, || accepted.body(message), &mut identity));
             let left = |over| match over {
+                // The session that it begins is to be deleted.
+                Over::NotAwaited if opens => conversation.options.delete_within,
                 Over::NotAwaited | Over::Cancelled | Over::Late => Duration::ZERO,
                 // It may yet be told that the session is lost, and is then made once more.
                 Over::Reconnected => conversation.options.replay_within,
@@ -74,6 +83,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
             // It is the first message, whose answer has named the session.
             identity.id.clone_from(&conversation.state().identity.id);
         }
+        drop(naming);
         accepted.tell();
         let answer = {
             let answer = pin!(answered(conversation, message, &identity, &mut response));

@@ -111,6 +111,7 @@ async fn begin(
     let mut opened: Option<(PostMessage, Bytes)> = None;
     for message in said {
         let said = message.text.clone();
+        let naming = (!message.asks().is_empty()).then(|| conversation.naming.begin());
         let response =
             conversation.send(Method::POST, &identity, &[], |request| request.body(said.clone())).await;
         let mut response = response.map_err(undelivered)?;
@@ -134,6 +135,7 @@ async fn begin(
             // Whatever becomes of it, it is not left to the server.
             conversation.state().begun = Some(identity.clone());
         }
+        drop(naming);
         let reply = reply(conversation, &identity, id, &mut response).await.map_err(undelivered)?;
         match parse(&reply, usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Result { .. }) => {}

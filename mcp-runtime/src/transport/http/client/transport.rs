@@ -1,6 +1,7 @@
 //! A session with a server over HTTP, as a transport.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::conversation::Conversation;
@@ -33,9 +34,17 @@ impl Transport for HttpClient {
             begin_listening(&conversation);
         }
         endpoint.attach(Box::new(Posts(Arc::clone(&conversation))));
-        tokio::select! {
-            () = carry(&conversation, Clocked::new(endpoint)) => {}
-            () = post_in_order(&conversation) => {}
+        {
+            let mut posting = pin!(post_in_order(&conversation));
+            tokio::select! {
+                () = carry(&conversation, Clocked::new(endpoint)) => {}
+                () = &mut posting => {}
+            }
+            // What is being posted may be what opens a session, once more.
+            tokio::select! {
+                () = conversation.stop() => {}
+                () = posting => {}
+            }
         }
         // An abandoned session has not been deleted yet; the server should not have to wait for its timeout.
         conversation.end().await;
@@ -47,9 +56,11 @@ async fn carry(conversation: &Arc<Conversation>, mut session: Clocked) {
     let options = &conversation.options;
     let mut outcome = Outcome::Closed;
     if session.finish().await == Finish::Complete {
-        let flush = options.delete_within.saturating_add(options.post_within);
+        // To learn the name of a session may take as long as to delete it.
+        let flush = options.delete_within.saturating_mul(2).saturating_add(options.post_within);
         let ended = async {
             conversation.drained().await;
+            conversation.stop().await;
             conversation.end().await;
         };
         let ended = tokio::select! {
