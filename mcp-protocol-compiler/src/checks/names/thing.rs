@@ -63,14 +63,22 @@ impl Thing<'_> {
     pub(super) fn help(&self, clash: &str) -> String {
         match self {
             Thing::ErrorType => "rename the protocol".into(),
-            Thing::Role(_) => "rename the role".into(),
-            Thing::State(_) => "rename the definition that names the state".into(),
-            Thing::Shape(_) => "rename the shape: its name is not sent".into(),
-            Thing::Message(_) => "rename one of the messages".into(),
+            Thing::Role(name) => format!("rename the role, for instance to `My{name}`"),
+            Thing::State(name) => {
+                format!("rename the definition that names the state, for instance to `My{name}`")
+            }
+            Thing::Shape(name) => {
+                format!("rename the shape, for instance to `My{name}`: its name is not sent")
+            }
+            Thing::Message(name) => {
+                format!("rename one of the messages, for instance `{name}` to `My{name}`")
+            }
             Thing::Method(_) => "rename the message".into(),
-            Thing::SubSessions(_) | Thing::Choice(_) => "rename the definition".into(),
+            Thing::SubSessions(name) | Thing::Choice(name) => {
+                format!("rename the definition, for instance to `My{name}`")
+            }
             Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
-                format!("rename the message `{name}`")
+                format!("rename the message `{name}`, for instance to `My{name}`: its name is not sent")
             }
             Thing::Pages(name, called) => call(name, *called, &format!("do_{}", snake(name))),
             Thing::Call(name, called) => {
