@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mcp_protocol_machine::protocol::Side;
 
@@ -13,6 +13,7 @@ use crate::consequences::{self, Unread};
 use crate::declarations::Resolution;
 use crate::diagnostic::{Diagnostic, has_errors, limit, repeats};
 use crate::edits;
+use crate::forgotten::{self, List};
 use crate::generate::{self, stubs::Outline};
 use crate::lexer;
 use crate::parser;
@@ -107,7 +108,38 @@ pub fn compile(entry: &Path, read: load::Read<'_>) -> io::Result<Compilation> {
 /// # Errors
 /// If the first file cannot be read.
 pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> io::Result<Compilation> {
-    compile_next(SourceMap::new(), entry, read, settings)
+    compile_among(entry, read, &mut |_| Vec::new(), settings)
+}
+
+/// Compiles as [`compile_with`] does. Where names are not declared, the findings say which file to import: one of those
+/// that `list` returns for the folder of the file and for those of its imports.
+///
+/// ```
+/// # use std::{io, path::{Path, PathBuf}};
+/// use mcp_protocol_compiler::{Settings, compile_among};
+///
+/// let mut read = |path: &Path| -> io::Result<Vec<u8>> {
+///     Ok(match path.to_str() {
+///         Some("messages.session") => "request Add \"add\" -> Sum\n",
+///         _ => "client Teller\nserver Counter = dual Teller\nnotification Hi \"hi\"\nTeller = !Hi . !Add . ?Sum . End\n",
+///     }.as_bytes().to_vec())
+/// };
+/// let mut list = |_: &Path| vec![PathBuf::from("messages.session")];
+/// let found = compile_among(Path::new("counter.session"), &mut read, &mut list, Settings::default())?;
+/// assert_eq!(found.diagnostics.len(), 1);
+/// assert!(found.diagnostics[0].helps[0].starts_with("write `import \"messages.session\"`"));
+/// # Ok::<(), io::Error>(())
+/// ```
+///
+/// # Errors
+/// If the first file cannot be read.
+pub fn compile_among(
+    entry: &Path,
+    read: load::Read<'_>,
+    list: &mut dyn FnMut(&Path) -> Vec<PathBuf>,
+    settings: Settings,
+) -> io::Result<Compilation> {
+    compile_next(SourceMap::new(), entry, read, list, settings)
 }
 
 /// Compiles a file next to others that were read before, so that one finding can point into all of them.
@@ -115,16 +147,22 @@ pub(crate) fn compile_next(
     sources: SourceMap,
     entry: &Path,
     read: load::Read<'_>,
+    list: List<'_>,
     settings: Settings,
 ) -> io::Result<Compilation> {
     let (mut compilation, resolution, files) = compile_once(sources, entry, read, settings)?;
     let Compilation { sources, diagnostics, .. } = &mut compilation;
+    let neighbours = forgotten::join(diagnostics, &files, sources, list, read);
+    arrange(diagnostics, sources);
     edits::place(diagnostics, &files, sources, &resolution);
     tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion, of_text| {
         let mut read = |path: &Path| {
             let file = sources.files().find(|file| sources.path(*file) == path);
-            let file = file.ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-            Ok(suggestion.apply(file, sources.text(file)).into_bytes())
+            match (file, neighbours.get(path)) {
+                (Some(file), _) => Ok(suggestion.apply(file, sources.text(file)).into_bytes()),
+                (None, Some(bytes)) => Ok(bytes.clone()),
+                (None, None) => Err(io::ErrorKind::NotFound.into()),
+            }
         };
         let again = SourceMap::new();
         // The first file was read before, and is read again from what is in memory.

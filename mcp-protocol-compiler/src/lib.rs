@@ -19,6 +19,7 @@ mod compiled;
 mod components;
 mod consequences;
 mod edits;
+mod forgotten;
 mod formatted;
 mod hash;
 mod lists;
@@ -51,6 +52,6 @@ pub mod resolve;
 #[doc(hidden)]
 pub mod suggest;
 
-pub use compile::{Compilation, Settings, compile, compile_with};
+pub use compile::{Compilation, Settings, compile, compile_among, compile_with};
 pub use compiled::Compiled;
 pub use formatted::{Formatted, format};

@@ -1,12 +1,12 @@
 //! Expands the macro; a file with errors becomes stubs.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::generate::stubs::{Outline, stubs};
 use mcp_protocol_compiler::source::{LARGEST_FILE, bytes_of};
-use mcp_protocol_compiler::{Compilation, Settings, compile_with, generate};
+use mcp_protocol_compiler::{Compilation, Settings, compile_among, generate};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
@@ -40,7 +40,11 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
         }
         Ok(bytes)
     };
-    let compilation = match compile_with(&entry, &mut read, Settings::default().for_code(true)) {
+    let mut list = |folder: &Path| {
+        let entries = fs::read_dir(places.package.join(folder)).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    };
+    let compilation = match compile_among(&entry, &mut read, &mut list, Settings::default().for_code(true)) {
         Ok(compilation) => compilation,
         Err(error) => return failed(&format!("cannot read `{}`: {error}", file.display()), span),
     };

@@ -14,7 +14,7 @@ use mcp_protocol_compiler::diagnostic::render::render_all;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
-use mcp_protocol_compiler::{Compilation, Settings, compile_with};
+use mcp_protocol_compiler::{Compilation, Settings, compile_among};
 use mcp_protocol_machine::TableError;
 
 use crate::arguments::Shipped;
@@ -423,7 +423,9 @@ pub(crate) fn compile_file(path: &Path) -> Result<Compilation, Failure> {
 
 /// Compiles a file of the file system, with settings.
 pub(crate) fn compile_file_with(path: &Path, settings: Settings) -> Result<Compilation, Failure> {
-    compile_with(shown(path), &mut reader(path), settings)
+    let mut list =
+        |folder: &Path| protocols_in(&Path::new(".").join(folder)).iter().map(PathBuf::from).collect();
+    compile_among(shown(path), &mut reader(path), &mut list, settings)
         .map_err(|error| Failure::Read(path.to_path_buf(), error))
 }
 

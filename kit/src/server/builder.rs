@@ -85,14 +85,14 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// How many tools, prompts or resources a client gets at once: 100, if the program does not say otherwise. It asks for the
-    /// others with the cursor that it gets. Zero is taken for one.
+    /// Sets how many tools, prompts or resources a client gets at once, which is 100 without this call. The client asks for
+    /// the next ones with the cursor that it gets. Zero counts as one.
     pub fn page_size(mut self, most: usize) -> Server<S> {
         self.parts.page_size = most.max(1);
         self
     }
 
-    /// The settings of each session.
+    /// Sets the options of each session.
     pub fn options(mut self, options: Options) -> Server<S> {
         self.options = options;
         self
@@ -112,8 +112,8 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Notifies clients with this, which the state of the server has, too: say so before you ask for
-    /// [`changes`](Self::changes).
+    /// Notifies clients of changes through a [`Changes`] of yours, of which the state of the server may have a clone. Call it
+    /// before [`changes`](Self::changes).
     ///
     /// ```
     /// use mcp_kit::{Changes, Server};
@@ -132,7 +132,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// What notifies clients of changes, for what is not a tool: a watcher of files, or another part of the program.
+    /// Returns what notifies clients of changes, for code that is not in a tool, such as a watcher of files.
     pub fn changes(&self) -> Changes {
         self.parts.changes.clone()
     }

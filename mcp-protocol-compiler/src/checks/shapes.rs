@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::{Literal, Protocol, Shape};
+use mcp_protocol_machine::protocol::{Kind, Literal, Payload, Protocol, Shape, ShapeIndex};
 use mcp_protocol_machine::shape::{Samples, hides};
 
 use super::hidden_inside;
 use crate::components::components;
-use crate::declarations::{Alternative, Declarations, DeclaredShape, Form, is_struct};
+use crate::declarations::{Alternative, Declarations, DeclaredShape, Form, Message, is_struct};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes as finding;
 
@@ -35,7 +35,34 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
         }
     }
     found.extend(of_nothing_but_themselves(&tables, &declarations.shapes));
+    found.extend(null_params(declarations));
     found
+}
+
+/// The params that may be `null` and not absent.
+fn null_params(declarations: &Declarations) -> Vec<Diagnostic> {
+    let required = declarations.messages.iter().filter(|message| {
+        matches!(message.table.kind, Kind::Request | Kind::Notification)
+            && message.table.payload == Payload::Required
+    });
+    let null = |message: &Message| {
+        let Form::Union(parts) = followed(&declarations.shapes, message.table.shape?)? else { return None };
+        parts.iter().find(|part| part.form == Form::Null).map(|null| null.span)
+    };
+    required
+        .filter_map(|message| Some(finding::null_params(&message.table.name, message.span, null(message)?)))
+        .collect()
+}
+
+/// What a shape is if it is not only the name of another one.
+fn followed(shapes: &[DeclaredShape], first: ShapeIndex) -> Option<&Form> {
+    let mut form = &shapes.get(usize::from(first.0))?.form;
+    // A longer way leads in a circle, which is reported elsewhere.
+    for _ in 0..shapes.len() {
+        let Form::Named(index) = form else { return Some(form) };
+        form = &shapes.get(*index)?.form;
+    }
+    None
 }
 
 /// What is wrong with an alternative behind these.

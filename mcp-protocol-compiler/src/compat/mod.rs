@@ -106,8 +106,10 @@ pub fn compare_read(
     read: &mut dyn FnMut(Age, &Path) -> io::Result<Vec<u8>>,
 ) -> io::Result<Comparison> {
     let settings = Settings::default();
-    let of_old = compile_next(SourceMap::new(), old, &mut |path| read(Age::Old, path), settings)?;
-    let of_new = compile_next(of_old.sources, new, &mut |path| read(Age::New, path), settings)?;
+    let of_old =
+        compile_next(SourceMap::new(), old, &mut |path| read(Age::Old, path), &mut |_| Vec::new(), settings)?;
+    let of_new =
+        compile_next(of_old.sources, new, &mut |path| read(Age::New, path), &mut |_| Vec::new(), settings)?;
     let mut diagnostics = of_old.diagnostics;
     diagnostics.extend(of_new.diagnostics);
     let sources = of_new.sources;

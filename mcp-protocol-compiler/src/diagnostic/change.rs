@@ -72,8 +72,13 @@ pub(crate) enum TextChange {
         /// The later messages.
         later: Vec<String>,
     },
-    /// `open` before a key.
-    OpenKey(String),
+    /// `open` before the field of a message in a key.
+    OpenKeyOf {
+        /// The key.
+        key: String,
+        /// The message.
+        message: String,
+    },
     /// Deletes the branch that is a bare `End` from the choice that begins with this.
     DeleteEnd(Span),
     /// A definition of this name for the loop around `dual x`, which names it.

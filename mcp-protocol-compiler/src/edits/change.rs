@@ -128,10 +128,7 @@ impl<'a, 't> Placing<'a, 't> {
             TextChange::DeleteMember(group, member) => self.member(group, member)?,
             TextChange::OtherMessage { at, name, all } => self.other_message(*at, name, *all)?,
             TextChange::KeyFields { key, messages } => self.key_fields(key, messages)?,
-            TextChange::OpenKey(key) => {
-                let (item, ..) = self.key(key)?;
-                self.edits.push(Edit::before(item.span, "open "));
-            }
+            TextChange::OpenKeyOf { key, message } => self.open_key_of(key, message)?,
             TextChange::DeleteEnd(at) => {
                 let choice = self.tree.spot(*at)?.choice;
                 let bare = |sequence: &Sequence| {

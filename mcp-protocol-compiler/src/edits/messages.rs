@@ -48,6 +48,18 @@ impl<'a> Placing<'a, '_> {
         })
     }
 
+    /// `open` before each field of a message in a key.
+    pub(super) fn open_key_of(&mut self, key: &str, message: &str) -> Option<()> {
+        let (_, fields) = self.key(key)?;
+        let places = fields.iter().filter_map(|field| match &field.place {
+            KeyFieldPlace::Field(field) if field.message.text == message => Some(field.message.span),
+            KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) => None,
+        });
+        let edits: Vec<Edit> = places.map(|at| Edit::before(at, "open ")).collect();
+        self.edits.extend(edits.iter().cloned());
+        (!edits.is_empty()).then_some(())
+    }
+
     pub(super) fn key_fields(&mut self, key: &str, messages: &[String]) -> Option<()> {
         let (_, fields) = self.key(key)?;
         let path = fields.iter().rev().find_map(|field| match &field.place {

@@ -177,8 +177,8 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
             .also(first, "opens an instance here");
     match key {
         Some(key) => found.changes(
-            format!("if it may come where no instance runs, say `open key {key} = …`"),
-            [TextChange::OpenKey(key.to_owned())],
+            format!("if it may come where no instance runs, write `open` before `{name}` in `key {key} = …`"),
+            [TextChange::OpenKeyOf { key: key.to_owned(), message: name.to_owned() }],
         ),
         None => found
             .with_note(

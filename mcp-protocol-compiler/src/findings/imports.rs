@@ -1,9 +1,11 @@
 //! Findings about imports.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::path::Path;
 
-use crate::diagnostic::{Code, Diagnostic};
+use super::phrases::NAMED;
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
 /// An imported file cannot be read.
@@ -31,6 +33,31 @@ pub fn cyclic(import: Span, between: &[&Path], path: &Path) -> Diagnostic {
             [] | [_] => "delete this import: a file has what it declares",
             _ => "move what both need into a third file and import that one",
         })
+}
+
+/// Names that a file next to this one declares, which an import would read. `first` is the finding about the first of
+/// them, and `names` are all of them with their lines.
+pub fn forgotten(first: Diagnostic, names: &[(&str, u32)], import: Edit) -> Diagnostic {
+    let mut others: Vec<String> = Vec::new();
+    let mut seen: HashSet<&str> = names.first().map(|(name, _)| *name).into_iter().collect();
+    for (name, line) in names {
+        if seen.insert(name) {
+            others.push(format!("`{name}` in line {line}"));
+        }
+    }
+    let more = others.len().saturating_sub(NAMED);
+    let declared = if others.is_empty() { "" } else { " and the others" };
+    if more > 1 {
+        others.truncate(NAMED);
+        others.push(format!("{more} more"));
+    }
+    let mut finding = Diagnostic { helps: Vec::new(), ..first };
+    if let Some((last, rest)) = others.split_last() {
+        let before = if rest.is_empty() { String::new() } else { format!("{} and ", rest.join(", ")) };
+        finding = finding.with_note(format!("not declared either: {before}{last}"));
+    }
+    let what = format!("write `{}`: that file declares it{declared}", import.text.trim());
+    finding.suggest(what, [import])
 }
 
 /// The files that lead from one back to itself. A long circle is shortened.

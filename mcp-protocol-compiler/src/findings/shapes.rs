@@ -210,6 +210,15 @@ pub fn null_again(null: &Alternative, other: &Alternative) -> Diagnostic {
         .changes("delete it", [TextChange::DeleteAlternative(null.span, other.span)])
 }
 
+/// Params of a message that may be `null` and not absent: on the wire the two are one. `null` is where the shape has it.
+pub fn null_params(message: &str, at: Span, null: Span) -> Diagnostic {
+    Diagnostic::warning(NEVER_CHOSEN, at, format!("params of `{message}` that are `null` count as absent"))
+        .label("its params may not be absent")
+        .also(null, "this is never chosen in them")
+        .with_note("the params of JSON-RPC are a list or an object, or they are left out")
+        .help("write `?` at the end of the parentheses in place of `null`: the params may then be absent, or `null`")
+}
+
 /// A shape that consists of itself.
 pub fn endless(name: &Name) -> Diagnostic {
     Diagnostic::error(

@@ -552,6 +552,28 @@ impl Parser<'_> {
         Payload::Any { optional, span: all }
     }
 
+    /// Whether `T[]` stands here, and nothing else in the parentheses.
+    fn is_list_of_another_language(&self) -> bool {
+        self.kind() == Kind::Word
+            && (self.kind_at(1), self.kind_at(2)) == (Kind::OpenBracket, Kind::CloseBracket)
+            && matches!(self.kind_at(3), Kind::Close | Kind::Question)
+    }
+
+    /// `T[]`, which other languages write for a list.
+    fn list_of_another_language(&mut self) -> Payload {
+        let (index, element) = (self.index(), self.take_word());
+        let brackets = self.bump().to(self.bump());
+        let all = element.span.to(brackets);
+        let shape = built_in_meant(&element.text).or_else(|| {
+            (is_built_in(&element.text) || self.is_shape(&element.text)).then_some(&*element.text)
+        });
+        let written = shape.map_or_else(|| format!("Vec<{}>", element.text), |shape| format!("[{shape}]"));
+        let finding = Diagnostic::error(MALFORMED_PAYLOAD, brackets, "`[]` behind a type")
+            .suggest(format!("write `({})` for a list", shorten(&written)), [Edit::replace(all, written)]);
+        self.report_at(index, finding);
+        Payload::Any { optional: self.eat(Kind::Question).is_some(), span: all }
+    }
+
     /// `(T)` around what stands in the parentheses of a payload already. A shape may have them, as anywhere else.
     fn parentheses_again(&mut self, message: &str, carries: &str) -> Option<Payload> {
         let (index, start) = (self.index(), self.span());
@@ -617,6 +639,7 @@ impl Parser<'_> {
                 Some(Payload::Any { optional, span: start.to(self.previous()) })
             }
             _ if self.kind() == Kind::OpenBracket && self.is_list_of_one_type() => Some(self.list_of_rust()),
+            _ if self.is_list_of_another_language() => Some(self.list_of_another_language()),
             _ => {
                 let list;
                 let help = match self.kind() {

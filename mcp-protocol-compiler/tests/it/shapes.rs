@@ -425,7 +425,7 @@ fn what_replaces_a_shape_is_said_where_another_way_was_tried() {
 #[test]
 fn records_within_other_shapes_are_payloads() {
     let text = "protocol Shop \"1\"\nnotification A \"a\" ([{ x: int }])\nnotification B \"b\" (map { x: int })\n\
-        notification C \"c\" (({ x: int } | null))\nnotification D \"d\" ({ x: int } | [{ y: [int] }]?)\n\
+        notification C \"c\" (({ x: int } | null)?)\nnotification D \"d\" ({ x: int } | [{ y: [int] }]?)\n\
         client Guest\nGuest = !A . !B . !C . !D . End\n";
     let compilation = compiled(text, "").unwrap();
     assert!(compilation.diagnostics.is_empty(), "{:?}", compilation.diagnostics);

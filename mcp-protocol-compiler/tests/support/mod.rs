@@ -10,7 +10,7 @@ use mcp_protocol_compiler::ast::{File, Item, ItemKind, Member, Shape, ShapeKind}
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::dual::{Undefined, dual};
 use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::{Compilation, Settings, compile_with, format, parser};
+use mcp_protocol_compiler::{Compilation, Settings, compile_among, format, parser};
 
 /// Files by their names.
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -36,7 +36,10 @@ pub(crate) fn split(text: &str, first: &str) -> Files {
 /// Compiles the file named `first`; with `expand` also what only the making of code would find.
 pub(crate) fn compiled(files: &Files, first: &str, settings: Settings, expand: bool) -> Compilation {
     let mut read = |path: &Path| files.get(path).cloned().ok_or(io::Error::from(io::ErrorKind::NotFound));
-    compile_with(Path::new(first), &mut read, settings.for_code(expand)).unwrap()
+    let mut list = |folder: &Path| {
+        files.keys().filter(|path| path.parent() == Some(folder)).cloned().collect::<Vec<PathBuf>>()
+    };
+    compile_among(Path::new(first), &mut read, &mut list, settings.for_code(expand)).unwrap()
 }
 
 /// Every finding as a person reads it.

@@ -84,7 +84,7 @@ enum Opens {
     SubSession,
     /// This sub-session, which was in this state then; its value is still to be made.
     Opened(SubSessionNumber, StateIndex),
-    /// Nothing: it is a step of the sub-session that it is sent in, and of no value.
+    /// Nothing: it is a step of the sub-session that it is sent in. No value of the sub-session takes this step.
     Step,
 }
 
@@ -115,7 +115,7 @@ impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
         Call::reading(link, message, written, Opens::Nothing, read)
     }
 
-    /// A step of the sub-session that it is sent in, which the value of the sub-session does not take.
+    /// Sends the call as a step of a sub-session, a step that no value of the sub-session takes.
     pub(super) fn step_of_sub_session(mut self) -> Self {
         self.opens = Opens::Step;
         self
@@ -199,7 +199,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self
     }
 
-    /// The same, with a limit that progress does not extend. Replaces the session's
+    /// Ends the call as [`timeout`](Self::timeout) does, after a time that progress does not extend. Replaces the session's
     /// [`Options::max_timeout`](crate::Options::max_timeout).
     pub fn max_timeout(mut self, most: Duration) -> Self {
         self.timeouts.most = Some(most);
@@ -338,13 +338,13 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self.stage = asked.map_or_else(|error| CallStage::New(Err(error)), CallStage::Running);
     }
 
-    /// Waits for the next report on a call that was written.
-    pub(super) fn poll_report(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
+    /// Waits for the next progress of a call that was written.
+    pub(super) fn poll_progress(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
         self.link.with(|engine| engine.calls().poll_progress(context, id))
     }
 
-    /// Reports progress that cannot be decoded.
-    pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
+    /// Reports that progress has come which cannot be read.
+    pub(super) fn unreadable_progress(&self, error: &serde_json::Error) {
         let message = self.link.with(|engine| engine.rules().name(self.message));
         self.link.report(&Report::unreadable(message, error));
     }
@@ -353,7 +353,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         if let Some(on_progress) = &mut self.on_progress
             && let Err(error) = on_progress(raw)
         {
-            self.unreadable_report(&error);
+            self.unreadable_progress(&error);
         }
     }
 
@@ -364,7 +364,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         Some(Session::of_sub_session(self.link.clone(), self.within.clone(), sub_session, state, Vec::new()))
     }
 
-    /// Waits for room no longer.
+    /// Stops waiting for room.
     fn stop_waiting(&mut self) {
         if let Some(alarm) = self.waiting.as_mut().and_then(|waiting| waiting.alarm.take()) {
             self.link.with(|engine| engine.clear_alarm(alarm));

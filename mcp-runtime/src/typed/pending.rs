@@ -86,10 +86,10 @@ impl<T, C, G> Pending<'_, T, C, G> {
         G: DeserializeOwned,
     {
         loop {
-            let raw = poll_fn(|context| self.call.poll_report(context, self.id)).await?;
+            let raw = poll_fn(|context| self.call.poll_progress(context, self.id)).await?;
             match serde_json::from_str(&raw) {
                 Ok(report) => return Some(report),
-                Err(error) => self.call.unreadable_report(&error),
+                Err(error) => self.call.unreadable_progress(&error),
             }
         }
     }

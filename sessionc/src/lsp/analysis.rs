@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use mcp_protocol_compiler::generate::{self, TypedMethod};
 use mcp_protocol_compiler::resolve::load::normal;
 use mcp_protocol_compiler::symbols::symbols;
-use mcp_protocol_compiler::{Compilation, Settings, compile_with};
+use mcp_protocol_compiler::{Compilation, Settings, compile_among};
 
 use super::imports::FileHead;
 
@@ -69,6 +69,7 @@ impl Analyses {
         &self,
         entry: &Path,
         read: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
+        list: &mut dyn FnMut(&Path) -> Vec<PathBuf>,
     ) -> io::Result<Arc<Analysis>> {
         let known =
             locked(&self.kept).iter().find(|(path, _)| path == entry).map(|(_, known)| Arc::clone(known));
@@ -81,7 +82,7 @@ impl Analyses {
             hashes.push((path.to_path_buf(), hash_of(found.as_deref().ok())));
             found
         };
-        let compilation = compile_with(entry, &mut recorded, Settings::default().for_code(true))?;
+        let compilation = compile_among(entry, &mut recorded, list, Settings::default().for_code(true))?;
         let analysis = Arc::new(Analysis { compilation, methods: OnceLock::new(), read: hashes });
         let mut kept = locked(&self.kept);
         kept.retain(|(path, _)| path != entry);

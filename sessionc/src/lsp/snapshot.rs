@@ -54,7 +54,11 @@ impl Snapshot {
 
     /// The compiled protocol of a file.
     pub(super) fn analysis(&self, entry: &Path) -> io::Result<Arc<Analysis>> {
-        self.analyses.of(entry, &mut |path| self.read(path))
+        let mut list = |folder: &Path| {
+            let folder = normal(folder);
+            self.files.iter().filter(|file| file.parent() == Some(&folder)).cloned().collect()
+        };
+        self.analyses.of(entry, &mut |path| self.read(path), &mut list)
     }
 
     /// The files of the protocols that a file is a part of: itself if it declares a role, and those that import it and

@@ -633,9 +633,10 @@ impl JudgedSession {
         let is_stateless = self.eras.is_stateless() && self.eras.handshake().version().is_none();
         let protocol =
             self.eras.observer(if is_stateless { Era::Stateless } else { Era::Handshake }).protocol();
+        let name = if protocol.name.is_empty() { "a protocol without a name" } else { &protocol.name };
         match &protocol.version {
-            Some(version) => format!("{} {version}", protocol.name),
-            None => protocol.name.to_string(),
+            Some(version) => format!("{name} {version}"),
+            None => name.to_owned(),
         }
     }
 

@@ -95,6 +95,25 @@ fn check_says_what_is_wrong_and_where_to_read_more() {
 }
 
 #[test]
+fn check_names_the_file_whose_import_was_forgotten() {
+    let folder = Folder::new("forgotten");
+    folder.write("rest.session", "request Order \"order\" -> Bill\nnotification Bye \"bye\"\n");
+    folder.write(
+        "shop.session",
+        "notification Hi \"hi\"\nclient C\nserver S = dual C\nC = !Hi . !Order . ?Bill . !Bye . End\n",
+    );
+    let run = folder.run(&["check", "shop.session"]);
+    assert_eq!(run.code, 1);
+    assert_eq!(run.out.matches("error[").count(), 1, "{}", run.out);
+    assert!(
+        run.out.contains("= note: not declared either: `Bill` in line 4 and `Bye` in line 4\n"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("= help: write `import \"rest.session\"`"), "{}", run.out);
+}
+
+#[test]
 fn check_says_what_keeps_code_from_being_generated() {
     let folder = Folder::new("check_for_code");
     let session = "client C\nC = *( !A . !B . End )\n";

@@ -53,6 +53,22 @@ const OLD: &str = "protocol P \"1\"\ntype Note = { text: string }\nnotification 
                    client C\nserver S = dual C\nC = *( !Add . End )\n";
 
 #[test]
+fn a_protocol_without_a_name_is_called_so() {
+    let folder = folder("nameless");
+    fs::write(folder.join("old.session"), OLD.split_once('\n').unwrap().1).unwrap();
+    fs::write(folder.join("new.session"), OLD).unwrap();
+    let (_, out, _) = run(&folder, &["diff", "old.session", "new.session"]);
+    assert!(out.contains("was none, is `P`"), "{out}");
+    fs::write(folder.join("log"), "{\"jsonrpc\":\"2.0\",\"method\":\"add\",\"params\":{\"text\":\"\"}}\n")
+        .unwrap();
+    let (_, out, err) = run(&folder, &["trace", "old.session", "log"]);
+    assert!(
+        format!("{out}{err}").contains("1 session of a protocol without a name, 1 message"),
+        "{out}{err}"
+    );
+}
+
+#[test]
 fn for_programs_there_is_one_object_a_line() {
     let folder = folder("json");
     fs::write(folder.join("old.session"), OLD).unwrap();

@@ -65,6 +65,7 @@ fn the_compiler() {
             "generate",
             "diagram",
             "peer_hint",
+            "forgotten",
             "edits",
             "tried",
             "consequences",

@@ -63,14 +63,25 @@ impl Thing<'_> {
     pub(super) fn help(&self, clash: &str) -> String {
         match self {
             Thing::ErrorType => "rename the protocol".into(),
-            Thing::Role(_) => "rename the role".into(),
-            Thing::State(_) => "rename the definition that names the state".into(),
-            Thing::Shape(_) => "rename the shape: its name is not sent".into(),
-            Thing::Message(_) => "rename one of the messages".into(),
+            Thing::Role(name) => format!("rename the role, for instance to `{}`", other(name)),
+            Thing::State(name) => {
+                format!("rename the definition that names the state, for instance to `{}`", other(name))
+            }
+            Thing::Shape(name) => {
+                format!("rename the shape, for instance to `{}`: its name is not sent", other(name))
+            }
+            Thing::Message(name) => {
+                format!("rename one of the messages, for instance `{name}` to `{}`", other(name))
+            }
             Thing::Method(_) => "rename the message".into(),
-            Thing::SubSessions(_) | Thing::Choice(_) => "rename the definition".into(),
+            Thing::SubSessions(name) | Thing::Choice(name) => {
+                format!("rename the definition, for instance to `{}`", other(name))
+            }
             Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
-                format!("rename the message `{name}`")
+                format!(
+                    "rename the message `{name}`, for instance to `{}`: its name is not sent",
+                    other(name)
+                )
             }
             Thing::Pages(name, called) => call(name, *called, &format!("do_{}", snake(name))),
             Thing::Call(name, called) => {
@@ -92,4 +103,9 @@ fn call(name: &str, called: Option<&str>, other: &str) -> String {
         Some(called) => format!("write `as {other}` in place of `as {called}`"),
         None => format!("write `as {other}` at the end of the declaration of `{name}`"),
     }
+}
+
+/// Another name, written as the one that is taken.
+fn other(name: &str) -> String {
+    if name.starts_with(char::is_lowercase) { format!("my_{name}") } else { format!("My{name}") }
 }

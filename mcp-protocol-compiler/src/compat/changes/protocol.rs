@@ -11,7 +11,7 @@ use crate::source::Span;
 
 pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Version<'_>) {
     let name = |version: &Version<'_>| {
-        version.declarations.name.as_ref().map_or(String::new(), |name| name.text.clone())
+        version.declarations.name.as_ref().map_or("none".to_owned(), |name| format!("`{}`", name.text))
     };
     let place = |version: &Version<'_>| version.declarations.name.as_ref().map(|name| name.span);
     let spans = (place(old), place(new));
@@ -24,7 +24,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
             changes.add(id, format!("was {old}, is {new}"), spans, &about);
         }
     };
-    add("name", format!("`{}`", name(old)), format!("`{}`", name(new)), &[]);
+    add("name", name(old), name(new), &[]);
     let revision = |version: &Version<'_>| {
         let declared = &version.declarations;
         let quote = if declared.numeric_version { "" } else { "\"" };

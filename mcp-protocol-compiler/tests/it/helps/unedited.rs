@@ -16,6 +16,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write at most 255 characters", "what is left out is the author's choice"),
     ("a file of this language is not JSON", "what is to stand there is not known"),
     ("a loop is written `rec again", "where the loop starts again is not known"),
+    ("write `?` at the end of the parentheses", "the shape may be one of other payloads, too"),
     ("rename the shape", "which name is the author's choice"),
     ("an item is a definition", "what stands there is not known"),
     ("a definition is written", "whether the word begins a definition is not known"),

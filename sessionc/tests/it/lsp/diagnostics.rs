@@ -31,6 +31,34 @@ async fn a_mistake_is_shown_while_it_is_there() {
 }
 
 #[tokio::test]
+async fn a_forgotten_import_is_one_diagnostic_and_its_action_imports_the_file() {
+    let (messages, rest) = COUNTER.split_once("client ").unwrap();
+    let right = format!("import \"messages.session\"\n\nnotification Hi \"hi\"\nclient {rest}");
+    let wrong = right.replace("import \"messages.session\"\n\n", "");
+    let mut editor =
+        Editor::new("forgotten", &[("messages.session", messages), ("shop.session", &wrong)]).await;
+    let document = editor.open("shop.session", &wrong).await;
+    let found = editor.diagnostics("shop.session", Some(1)).await;
+    let missing: Vec<_> =
+        found.iter().filter(|found| found.severity == Some(DiagnosticSeverity::ERROR)).collect();
+    let [missing] = missing.as_slice() else { panic!("{found:?}") };
+    let params = CodeActionParams {
+        text_document: TextDocumentIdentifier::new(editor.uri("shop.session")),
+        range: missing.range,
+        context: CodeActionContext { diagnostics: vec![(*missing).clone()], ..Default::default() },
+        work_done_progress_params: Default::default(),
+        partial_result_params: Default::default(),
+    };
+    let actions = document.code_action(params).await.unwrap().unwrap();
+    let [CodeActionOrCommand::CodeAction(action)] = actions.as_slice() else { panic!("{actions:?}") };
+    assert!(action.title.starts_with("write `import \"messages.session\"`"), "{}", action.title);
+    let edits = edits_of(action.edit.as_ref().unwrap(), &editor.uri("shop.session"));
+    assert_eq!(edited(&wrong, &edits), right);
+    editor.close(document, "shop.session").await;
+    editor.end().await;
+}
+
+#[tokio::test]
 async fn a_code_action_does_what_a_diagnostic_suggests() {
     let mut editor = Editor::new("action", &[]).await;
     let wrong = COUNTER.replace("?Sum", "?Total");
