@@ -2849,13 +2849,8 @@ mod tables {
 
 /// What messages carry.
 pub mod types {
-    #[allow(unused_imports)]
     use super::typed::Value;
-
-    #[allow(unused_imports)]
     use super::typed::shapes::{self, Number, Object};
-
-    #[allow(unused_imports)]
     use std::collections::BTreeMap;
 
     #[doc(inline)]
