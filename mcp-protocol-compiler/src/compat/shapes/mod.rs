@@ -1,7 +1,7 @@
 //! Whether a receiver accepts every payload that a sender may write, by their shapes.
 //!
 //! The values of a sender are those that its shape says, with no other members than the fields of its records: what a
-//! record ignores, its author does not write. Pairs of shapes are walked breadth first, each pair once, so a shape may
+//! record ignores, its author does not write. ShapePairs of shapes are walked breadth first, each pair once, so a shape may
 //! contain itself, and what is found first is nested least. Each finding comes with a value that the sender's judge
 //! accepts and the receiver's refuses: both are asked.
 //!
@@ -30,7 +30,7 @@ use alternatives::Alternatives;
 use cases::{Choosers, ChosenCase, before, cases};
 use leaves::{declaration, leaves, origin, takes_scalar};
 use objects::{Case, Objects, SentField, Written, is_there};
-use pairs::{Around, PairPlace, Pairs, SentLeaves};
+use pairs::{Around, PairPlace, SentLeaves, ShapePairs};
 use path::{join, step};
 use refusals::{Missing, OpenRefusal, Refusals};
 use scalars::scalars;
@@ -82,7 +82,7 @@ pub(super) fn compare<'a>(
         any: &any,
         parts: &parts,
         places: &places,
-        pairs: Pairs::new(&receiver.declared),
+        pairs: ShapePairs::new(&receiver.declared),
         refusals: Refusals::default(),
         is_undecided: false,
     };
@@ -108,7 +108,7 @@ struct ShapeWalk<'a> {
     parts: &'a [Form],
     /// The numbers of positions as texts.
     places: &'a [String],
-    pairs: Pairs<'a>,
+    pairs: ShapePairs<'a>,
     refusals: Refusals<'a>,
     is_undecided: bool,
 }

@@ -65,16 +65,16 @@ type PairKey = (Vec<*const Form>, Vec<*const Form>);
 /// The pairs, in the order in which they were found.
 ///
 /// Invariant: no two pairs compare the same leaves, and the first one is that of the whole payload.
-pub(super) struct Pairs<'a> {
+pub(super) struct ShapePairs<'a> {
     of_receiver: &'a [DeclaredShape],
     all: Vec<FormPair<'a>>,
     seen: HashMap<PairKey, usize>,
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> ShapePairs<'a> {
     /// None so far. `of_receiver` are the shapes of the receiver's file.
-    pub(super) fn new(of_receiver: &'a [DeclaredShape]) -> Pairs<'a> {
-        Pairs { of_receiver, all: Vec::new(), seen: HashMap::new() }
+    pub(super) fn new(of_receiver: &'a [DeclaredShape]) -> ShapePairs<'a> {
+        ShapePairs { of_receiver, all: Vec::new(), seen: HashMap::new() }
     }
 
     pub(super) fn get(&self, index: usize) -> Option<&FormPair<'a>> {

@@ -23,7 +23,13 @@ mod every_method_of_a_client;
 #[allow(dead_code)]
 #[path = "../../pass/server.rs"]
 mod every_method_of_a_server;
+mod expanded;
 mod normal;
+#[path = "../../../../mcp-protocol-compiler/tests/checker/protocols/mod.rs"]
+mod protocols;
+#[allow(dead_code, reason = "the checker's oracle uses the rest")]
+#[path = "../../../../mcp-protocol-compiler/tests/checker/random.rs"]
+mod random;
 mod rustc;
 #[allow(dead_code)]
 #[path = "../../pass/tasks.rs"]

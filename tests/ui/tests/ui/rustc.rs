@@ -106,6 +106,19 @@ impl Rustc {
         })
     }
 
+    /// What it says of a library.
+    #[allow(dead_code, reason = "each package that has this file needs some of it")]
+    pub(crate) fn check(&self, library: &Path, dependencies: &Dependencies) -> String {
+        let output = self
+            .command("lib", library.parent().unwrap())
+            .arg("--color=never")
+            .args(&dependencies.arguments)
+            .arg(library)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    }
+
     fn run(&self, program: &Path, dependencies: &Dependencies) -> Output {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         self.command("bin", Path::new(env!("CARGO_TARGET_TMPDIR")))
