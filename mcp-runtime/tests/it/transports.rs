@@ -157,7 +157,10 @@ async fn a_message_may_arrive_byte_by_byte() {
 #[tokio::test(start_paused = true)]
 async fn a_header_that_cannot_be_read_ends_the_input_with_what_is_wrong() {
     for (header, error) in [
-        ("{\"jsonrpc\":\"2.0\"}\n", "choose `lines` as the framing if the peer writes one message on each line"),
+        (
+            "{\"jsonrpc\":\"2.0\"}\n",
+            "choose `lines` as the framing if the peer writes one message on each line",
+        ),
         ("\r\n", "the header has no `Content-Length`"),
         ("Content-Length: 1e3\r\n\r\n", "`1e3` is not a length"),
         ("Content-Type: a/b; charset=latin1\r\n", "`latin1` is not a supported charset"),

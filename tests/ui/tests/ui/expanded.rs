@@ -71,6 +71,25 @@ const LEAVES: [&str; 18] = [
     "\"a-b\"", "\"\"", "0", "1", "-1", "true", "false",
 ];
 
+/// What did not compile once, or had a warning.
+const KNOWN: [&str; 2] = [
+    "type Box = { gen?: Box, self: string, Self?: int, of: [Box] }
+type Guest = { aLongName: { \"another/long-name\"?: map ([number, { \"a-third-long-name\": string }]) } }
+notification Gen \"gen\" (Box)
+request Async \"async\" (Guest) -> Self_ (Guest)
+client Guest
+server Waiter = dual Guest
+Guest = (*( !Gen . End ), *( !Async . ?Self_ . End ))
+",
+    "type Order = { dish: string | Value }
+type Value = { value: int }
+notification Tell \"tell\" (Order)
+client Guest
+server Waiter = dual Guest
+Guest = *( !Tell . End )
+",
+];
+
 /// Writes a random shape, which may contain the ones with these names.
 fn shape(random: &mut Random, depth: usize, names: &[&str]) -> String {
     let inner = |random: &mut Random| shape(random, depth.saturating_sub(1), names);
@@ -153,6 +172,7 @@ fn random_protocols_become_code_without_a_warning() {
         protocols::write(random).replace("types wire\n", "types crate::wire\n")
     });
     all.extend(codes(&mut random, SHAPES * cases, with_shapes));
+    all.extend(KNOWN.map(|text| (text.to_owned(), code(text).unwrap())));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
