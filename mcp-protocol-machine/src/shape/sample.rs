@@ -163,6 +163,38 @@ fn told_apart(protocol: &Protocol, union: &Shape, mut value: Sample) -> Sample {
     value
 }
 
+/// An object with the optional members of its own shape that are scalars: they may say which alternative it is.
+fn with_scalars(protocol: &Protocol, own: &Shape, mut value: Sample) -> Sample {
+    let Sample::Object(members) = &mut value else { return value };
+    leaves(protocol, own, &mut Seen::default(), &mut |leaf| {
+        let Shape::Record(record) = leaf else { return };
+        for field in record.fields.iter() {
+            let is_there = members.iter().any(|(name, _)| *name == *field.name);
+            if let (Some(scalar), false) = (scalar(protocol, &field.shape), is_there) {
+                members.push((field.name.to_string(), scalar));
+            }
+        }
+    });
+    value
+}
+
+/// A value of a shape that is neither a list nor an object, if it has one.
+fn scalar(protocol: &Protocol, shape: &Shape) -> Option<Sample> {
+    let mut found = None;
+    leaves(protocol, shape, &mut Seen::default(), &mut |leaf| {
+        let value = match leaf {
+            Shape::Null => Sample::Null,
+            Shape::Bool => Sample::Bool(false),
+            Shape::Any | Shape::Int | Shape::Uint | Shape::Number => Sample::Number(Cow::Borrowed("0")),
+            Shape::Text => Sample::Text(String::new()),
+            Shape::Literal(literal) => Sample::from(literal),
+            _ => return,
+        };
+        found.get_or_insert(value);
+    });
+    found
+}
+
 /// A value of a shape that has certain ones only.
 fn fixed<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<&'p Literal> {
     let (mut literal, mut is_fixed) = (None, true);
@@ -190,10 +222,14 @@ impl<'p> Sampler<'p> {
         parts.iter().find_map(|(_, part)| {
             let value = self.value(part)?;
             if fits(&value) {
-                Some(value)
-            } else {
-                Some(told_apart(self.protocol, union, value)).filter(fits)
+                return Some(value);
             }
+            let named = told_apart(self.protocol, union, value.clone());
+            if fits(&named) {
+                return Some(named);
+            }
+            let own = with_scalars(self.protocol, part, value);
+            Some(told_apart(self.protocol, union, own)).filter(fits)
         })
     }
 

@@ -268,6 +268,15 @@ fn a_sample_of_a_union_is_taken_for_the_alternative_that_it_is_of() {
 }
 
 #[test]
+fn a_sample_is_told_apart_by_an_optional_field_of_its_own() {
+    // `{ a: 0 }` is taken for the first alternative, and so is one with a text in `b`, which has to be a number.
+    let first = record(vec![Field::required("a", named(0)), Field::optional("b", Shape::literal("x"))]);
+    let second = record(vec![Field::required("a", Shape::Int), Field::optional("b", Shape::literal_int(7))]);
+    let tables = protocol(vec![("Root", union(vec![first, second]))]);
+    assert_eq!(sample(&tables, &named(0)).unwrap(), r#"{"a":0,"b":7}"#);
+}
+
+#[test]
 fn a_sample_has_a_limit() {
     // Each shape has two of the next one: its sample would have 2⁴⁰ values.
     let shapes = (1..=40).map(|next| {
