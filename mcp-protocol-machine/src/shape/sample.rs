@@ -1,7 +1,7 @@
 //! A small value of a shape.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::choose::{Seen, leaves};
@@ -144,13 +144,23 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     formatter.write_str("\"")
 }
 
-/// An object with members that rule out alternatives of a union: texts other than the values that they fix.
-fn told_apart(protocol: &Protocol, union: &Shape, mut value: Sample) -> Sample {
+/// An object with members that rule out alternatives of a union: texts other than the values that they fix. Fields of
+/// `own` are left as they are.
+fn told_apart(protocol: &Protocol, union: &Shape, own: Option<&Shape>, mut value: Sample) -> Sample {
     let Sample::Object(members) = &mut value else { return value };
+    let mut own_names = HashSet::new();
+    if let Some(own) = own {
+        leaves(protocol, own, &mut Seen::default(), &mut |leaf| {
+            if let Shape::Record(record) = leaf {
+                own_names.extend(record.fields.iter().map(|field| &*field.name));
+            }
+        });
+    }
     leaves(protocol, union, &mut Seen::default(), &mut |leaf| {
         let Shape::Record(record) = leaf else { return };
         for field in record.fields.iter() {
-            let is_there = members.iter().any(|(name, _)| *name == *field.name);
+            let is_there =
+                own_names.contains(&*field.name) || members.iter().any(|(name, _)| *name == *field.name);
             if let (Some(literal), false) = (fixed(protocol, &field.shape), is_there) {
                 let other = match literal {
                     Literal::Text(text) => format!("not {text}"),
@@ -224,12 +234,12 @@ impl<'p> Sampler<'p> {
             if fits(&value) {
                 return Some(value);
             }
-            let named = told_apart(self.protocol, union, value.clone());
+            let named = told_apart(self.protocol, union, None, value.clone());
             if fits(&named) {
                 return Some(named);
             }
             let own = with_scalars(self.protocol, part, value);
-            Some(told_apart(self.protocol, union, own)).filter(fits)
+            Some(told_apart(self.protocol, union, Some(part), own)).filter(fits)
         })
     }
 
