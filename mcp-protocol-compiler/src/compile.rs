@@ -153,7 +153,9 @@ pub(crate) fn compile_next(
     let (mut compilation, resolution, files) = compile_once(sources, entry, read, settings)?;
     let Compilation { sources, diagnostics, .. } = &mut compilation;
     let neighbours = forgotten::join(diagnostics, &files, sources, list, read);
-    arrange(diagnostics, sources);
+    if !neighbours.is_empty() {
+        arrange(diagnostics, sources);
+    }
     edits::place(diagnostics, &files, sources, &resolution);
     tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion, of_text| {
         let mut read = |path: &Path| {

@@ -192,17 +192,21 @@ fn with_scalars(protocol: &Protocol, own: &Shape, mut value: Sample) -> Sample {
 fn scalar(protocol: &Protocol, shape: &Shape) -> Option<Sample> {
     let mut found = None;
     leaves(protocol, shape, &mut Seen::default(), &mut |leaf| {
-        let value = match leaf {
-            Shape::Null => Sample::Null,
-            Shape::Bool => Sample::Bool(false),
-            Shape::Any | Shape::Int | Shape::Uint | Shape::Number => Sample::Number(Cow::Borrowed("0")),
-            Shape::Text => Sample::Text(String::new()),
-            Shape::Literal(literal) => Sample::from(literal),
-            _ => return,
-        };
-        found.get_or_insert(value);
+        found = found.take().or_else(|| scalar_of(leaf));
     });
     found
+}
+
+/// The value of a shape that is neither a list, an object, a union nor a name.
+fn scalar_of(leaf: &Shape) -> Option<Sample> {
+    Some(match leaf {
+        Shape::Any | Shape::Null => Sample::Null,
+        Shape::Bool => Sample::Bool(false),
+        Shape::Int | Shape::Uint | Shape::Number => Sample::Number(Cow::Borrowed("0")),
+        Shape::Text => Sample::Text(String::new()),
+        Shape::Literal(literal) => Sample::from(literal),
+        _ => return None,
+    })
 }
 
 /// A value of a shape that has certain ones only.
@@ -260,16 +264,6 @@ impl<'p> Sampler<'p> {
     fn value(&mut self, shape: &'p Shape) -> Option<Sample> {
         self.left = self.left.checked_sub(2)?;
         Some(match shape {
-            Shape::Any | Shape::Null => Sample::Null,
-            Shape::Bool => Sample::Bool(false),
-            Shape::Int | Shape::Uint | Shape::Number => Sample::Number(Cow::Borrowed("0")),
-            Shape::Text => Sample::Text(String::new()),
-            Shape::Literal(literal) => {
-                if let Literal::Text(text) = literal {
-                    self.left = self.left.checked_sub(text.len())?;
-                }
-                Sample::from(literal)
-            }
             Shape::List(_) => Sample::List(Vec::new()),
             Shape::Object | Shape::Map(_) => Sample::Object(Vec::new()),
             Shape::Record(record) => {
@@ -293,6 +287,12 @@ impl<'p> Sampler<'p> {
             Shape::Named(index) => {
                 self.heights.named(*index)?;
                 self.value(&self.protocol.shape(*index)?.shape)?
+            }
+            leaf => {
+                if let Shape::Literal(Literal::Text(text)) = leaf {
+                    self.left = self.left.checked_sub(text.len())?;
+                }
+                scalar_of(leaf)?
             }
         })
     }

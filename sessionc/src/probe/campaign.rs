@@ -151,7 +151,7 @@ async fn run_with(
             let Some(target) = target else { return (Outcome::Skipped(String::new()), Vec::new()) };
             progress.begins(&target.name, &offence.name);
             let (outcome, strays) = match silences.reason(place, offence.group) {
-                Some(why) => (Outcome::GivenUp(why), Vec::new()),
+                Some(why) => (Outcome::GivenUp(why.to_owned()), Vec::new()),
                 None => {
                     let Attempt { outcome, strays, silence } = setup.attempt(&target, &offence).await;
                     silences.note(place, offence.group, silence);

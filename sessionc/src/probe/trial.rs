@@ -67,7 +67,7 @@ pub(crate) enum Outcome {
     /// It was not, and why.
     Skipped(String),
     /// It was not because the server no longer answered.
-    GivenUp(&'static str),
+    GivenUp(String),
 }
 
 /// What came of an offence, and what else was seen in its session.

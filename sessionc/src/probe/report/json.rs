@@ -19,13 +19,9 @@ pub(crate) fn lines(results: &Results) -> String {
             "offence": trial.name,
         });
         match &trial.outcome {
-            Outcome::Skipped(why) => {
+            Outcome::Skipped(why) | Outcome::GivenUp(why) => {
                 insert(&mut line, "kind", "skipped");
                 insert(&mut line, "why", why.as_str());
-            }
-            Outcome::GivenUp(why) => {
-                insert(&mut line, "kind", "skipped");
-                insert(&mut line, "why", *why);
             }
             Outcome::Tried(tried) => {
                 insert(&mut line, "level", level_of(tried));

@@ -38,14 +38,9 @@ pub(crate) fn xml(results: &Results, threshold: Option<Strictness>) -> Result<St
 
 fn case(trial: &Trial, threshold: Option<Strictness>) -> TestCase {
     let (status, output) = match &trial.outcome {
-        Outcome::Skipped(why) => {
+        Outcome::Skipped(why) | Outcome::GivenUp(why) => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(why.as_str());
-            (status, None)
-        }
-        Outcome::GivenUp(why) => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(*why);
             (status, None)
         }
         Outcome::Tried(tried) => (status(tried, threshold), Some(output(tried))),

@@ -167,8 +167,8 @@ fn missing(results: &Results) -> String {
 fn given_up(results: &Results) -> Vec<String> {
     let mut counts: Vec<(&str, &str, usize)> = Vec::new();
     for trial in &results.trials {
-        let Outcome::GivenUp(why) = trial.outcome else { continue };
-        match counts.iter_mut().find(|(state, other, _)| *state == trial.state && *other == why) {
+        let Outcome::GivenUp(why) = &trial.outcome else { continue };
+        match counts.iter_mut().find(|(state, other, _)| *state == trial.state && other == why) {
             Some((.., count)) => *count += 1,
             None => counts.push((&trial.state, why, 1)),
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::messages::Messages;
-use super::record::LogReader;
+use super::record::{LogReader, Place};
 use super::spread::Brackets;
 use crate::trace::lines::{LONGEST, Lines};
 
@@ -56,12 +56,12 @@ pub(super) fn read(
         count += 1;
         let is_alone = last != lines.number() && !another_follows(lines, end)?;
         // Of those in one line, the number says which it is.
-        messages.element = (!is_alone).then_some(count);
-        let (number, element) = (lines.number(), lines.ahead().get(..end).unwrap_or_default());
+        let place = Place { line: lines.number(), entry: (!is_alone).then_some(count) };
+        let element = lines.ahead().get(..end).unwrap_or_default();
         match memchr::memchr(b'\n', element) {
-            None => messages.take(number, element, true),
+            None => messages.take(place, element, true),
             // Brackets of several elements have matched: the lines are read one by one.
-            Some(_) if messages.try_take(number, element).is_err() => return Ok(()),
+            Some(_) if messages.try_take(place, element).is_err() => return Ok(()),
             Some(_) => {}
         }
         lines.pass(end);

@@ -25,26 +25,22 @@ pub(super) struct Messages<'r, R> {
     /// It keeps its room from one line to the next.
     pub(super) json: JsonReader,
     pub(super) vscode: VscodeTrace,
-    /// The number of the element that is being taken, where the log is one list.
-    pub(super) element: Option<u64>,
     pub(super) reader: &'r mut R,
 }
 
 impl<R: LogReader> Messages<'_, R> {
-    /// Takes a line, or an object that begins in this line.
-    pub(super) fn take(&mut self, number: u64, text: &[u8], is_whole: bool) {
-        if let Err(problem) = self.try_take(number, text) {
+    /// Takes a line, or an object that begins there.
+    pub(super) fn take(&mut self, place: Place, text: &[u8], is_whole: bool) {
+        if let Err(problem) = self.try_take(place, text) {
             let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
             // What a program writes for people has no brackets.
             let may_be_message = memchr::memchr(b'{', text).is_some();
-            let place = Place { line: number, entry: self.element };
             self.reader.broken(Broken { place, may_be_message, problem });
         }
     }
 
     /// The same, and returns what is wrong with it.
-    pub(super) fn try_take(&mut self, number: u64, text: &[u8]) -> Result<(), String> {
-        let place = Place { line: number, entry: self.element };
+    pub(super) fn try_take(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
         let text = text.trim_ascii();
         // A list of messages has its brackets in lines of their own, and commas between its elements.
         let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
@@ -84,7 +80,7 @@ impl<R: LogReader> Messages<'_, R> {
     /// Takes the lines of something that was not an object in several lines.
     pub(super) fn take_lines(&mut self, lines: Option<Spread>) {
         for (number, line) in lines.iter().flat_map(Spread::lines) {
-            self.take(number, line, true);
+            self.take(Place { line: number, entry: None }, line, true);
         }
     }
 }

@@ -49,17 +49,16 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     let is_list =
         format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
     let (json, vscode) = (JsonReader::of_alike(), VscodeTrace::default());
-    let mut messages = Messages { format, json, vscode, element: None, reader };
+    let mut messages = Messages { format, json, vscode, reader };
     if is_list {
         list::read(&mut lines, &mut messages)?;
-        messages.element = None;
     }
     let mut spread: Option<Spread> = None;
     while let Some(Line { number, text, is_whole }) = lines.next()? {
+        let place = Place { line: number, entry: None };
         let Some(text) = text else {
             messages.take_lines(spread.take());
             let problem = format!("the line is longer than {} MiB", super::lines::LONGEST >> 20);
-            let place = Place { line: number, entry: None };
             messages.reader.broken(Broken { place, may_be_message: true, problem });
             continue;
         };
@@ -68,7 +67,8 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
             Some(Next::GoesOn) => continue,
             Some(Next::Ended) => {
                 if let Some(object) = spread.take() {
-                    messages.take(object.number(), object.text(), is_whole);
+                    let place = Place { line: object.number(), entry: None };
+                    messages.take(place, object.text(), is_whole);
                 }
                 continue;
             }
@@ -77,7 +77,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         }
         spread = Spread::begin(number, text);
         if spread.is_none() {
-            messages.take(number, text, is_whole);
+            messages.take(place, text, is_whole);
         }
     }
     messages.take_lines(spread);

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::error::{HttpError, authenticate};
+use super::error::{Failure, HttpError, authenticate};
 use super::handshake::Handshake;
 use super::http_client::{HttpClient, OnSession, server};
 use super::identity::{SessionIdentity, secret};
@@ -23,7 +23,6 @@ use super::naming::Naming;
 use super::options::ClientOptions;
 use super::posters::Posters;
 use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
-use super::redirect::Redirect;
 use super::repeated::ToolTable;
 use super::response::Response;
 use super::running::{Over, RunningRequests};
@@ -249,9 +248,9 @@ impl Conversation {
         }
     }
 
-    /// Where an answer of the server redirects to, if it does.
-    pub(super) fn redirect(&self, response: &Response) -> Option<Redirect> {
-        Redirect::of(response, &self.url)
+    /// The head of an answer that stands for a failure.
+    pub(super) fn failure(&self, response: &Response, identity: &SessionIdentity) -> Failure {
+        Failure::new(response, identity, &self.url)
     }
 
     fn request(

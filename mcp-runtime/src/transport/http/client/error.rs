@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::Excerpt;
-use reqwest::StatusCode;
 use reqwest::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::{StatusCode, Url};
 
 use super::events::TooLong;
 use super::identity::SessionIdentity;
@@ -211,7 +211,7 @@ pub(super) fn authenticate(response: &Response) -> Option<String> {
 }
 
 /// How long a server wants the client to wait, if it says so in seconds.
-pub(super) fn retry_after(response: &Response) -> Option<Duration> {
+fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
     seconds.parse().ok().map(Duration::from_secs)
 }
@@ -221,20 +221,17 @@ pub(super) struct Failure {
     pub(super) status: StatusCode,
     authenticate: Option<String>,
     redirect: Option<Redirect>,
-    retry_after: Option<Duration>,
+    pub(super) retry_after: Option<Duration>,
     in_session: bool,
 }
 
 impl Failure {
-    pub(super) fn new(
-        response: &Response,
-        identity: &SessionIdentity,
-        redirect: Option<Redirect>,
-    ) -> Failure {
+    /// What the answer to a request for a URL says by its head.
+    pub(super) fn new(response: &Response, identity: &SessionIdentity, url: &Url) -> Failure {
         Failure {
             status: response.status(),
             authenticate: authenticate(response),
-            redirect,
+            redirect: Redirect::of(response, url),
             retry_after: retry_after(response),
             in_session: identity.id.is_some(),
         }

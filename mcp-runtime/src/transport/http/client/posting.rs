@@ -10,7 +10,7 @@ use reqwest::{Body, Method, RequestBuilder, StatusCode};
 use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
 use super::delivery::RunningPost;
-use super::error::{Failure, HttpError, SAID, may_pass, not_delivered};
+use super::error::{HttpError, SAID, may_pass, not_delivered};
 use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
@@ -249,7 +249,7 @@ async fn refused(
     identity: &SessionIdentity,
     response: &mut Response,
 ) -> Result<(), Error> {
-    let failure = Failure::new(response, identity, conversation.redirect(response));
+    let failure = conversation.failure(response, identity);
     let is_json = has_form(response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = first_bytes(response, most).await;
@@ -324,8 +324,7 @@ async fn stream(
                 return Err(HttpError::SessionReplaced);
             }
             Ok(mut answer) => {
-                let (status, failure) =
-                    (answer.status(), Failure::new(&answer, identity, conversation.redirect(&answer)));
+                let (status, failure) = (answer.status(), conversation.failure(&answer, identity));
                 let failure = failure.saying(&first_bytes(&mut answer, SAID).await);
                 if !may_pass(status) {
                     return Err(failure);

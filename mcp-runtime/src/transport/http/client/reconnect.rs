@@ -9,7 +9,7 @@ use reqwest::header::HeaderValue;
 
 use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
-use super::error::{Failure, HttpError, may_pass, not_delivered, retry_after};
+use super::error::{HttpError, may_pass, not_delivered};
 use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
@@ -120,8 +120,8 @@ async fn begin(
             return Err(ReconnectError::LostAgain.into());
         }
         if !status.is_success() {
-            let retry_after = retry_after(&response);
-            let failure = Failure::new(&response, &identity, conversation.redirect(&response));
+            let failure = conversation.failure(&response, &identity);
+            let retry_after = failure.retry_after;
             let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
             let failed = match parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
                 Ok(Envelope::Error { error, .. }) => ReconnectError::Refused(error).into(),
