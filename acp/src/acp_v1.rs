@@ -924,38 +924,13 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        ConversationHandle;
-    }
-
-    impl ConversationHandle {
-        /// See [`client::Conversation::send_cancel`](super::client::Conversation::send_cancel).
-        pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'static> {
-            self.handle.notify(messages::CANCEL, &params)
-        }
-
-        /// See [`client::Conversation::set_mode`](super::client::Conversation::set_mode).
-        pub fn set_mode(
-            &self,
-            params: types::SetSessionModeRequest,
-        ) -> CancellableCall<'static, types::SetSessionModeResponse> {
-            self.handle.call(messages::SET_MODE, &params)
-        }
-
-        /// See [`client::Conversation::set_config_option`](super::client::Conversation::set_config_option).
-        pub fn set_config_option(
-            &self,
-            params: types::SetSessionConfigOptionRequest,
-        ) -> CancellableCall<'static, types::SetSessionConfigOptionResponse> {
-            self.handle.call(messages::SET_CONFIG_OPTION, &params)
-        }
-
-        /// See [`client::Conversation::close_session`](super::client::Conversation::close_session).
-        pub fn close_session(
-            &self,
-            params: types::CloseSessionRequest,
-        ) -> CancellableCall<'static, types::CloseSessionResponse> {
-            self.handle.call_step(messages::CLOSE_SESSION, &params)
-        }
+        ConversationHandle of super::client::Conversation, AcpError;
+        send_cancel(types::CancelNotification) => notify(CANCEL);
+        set_mode(types::SetSessionModeRequest) -> types::SetSessionModeResponse => call(SET_MODE);
+        set_config_option(types::SetSessionConfigOptionRequest) -> types::SetSessionConfigOptionResponse
+            => call(SET_CONFIG_OPTION);
+        close_session(types::CloseSessionRequest) -> types::CloseSessionResponse
+            => call_step(CLOSE_SESSION);
     }
 
     typed::roles::incoming! {
@@ -1153,122 +1128,32 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`AcpClient::send_new_session`](super::AcpClient::send_new_session).
-        ///
-        /// # Errors
-        /// See [`AcpError`](super::AcpError).
-        pub async fn send_new_session(
-            &self,
-            params: types::NewSessionRequest,
-        ) -> Result<Conversation<super::AwaitingNewSessionResponse>, super::AcpError> {
-            self.handle.open(messages::NEW_SESSION, &params).await.map(Conversation::at)
-        }
-
-        /// See [`AcpClient::new_session`](super::AcpClient::new_session).
-        pub fn new_session(
-            &self,
-            params: types::NewSessionRequest,
-        ) -> CancellableCall<'static, (types::NewSessionResponse, Conversation<super::Idle>)> {
-            self.handle.open_exchange(messages::NEW_SESSION, &params)
-        }
-
-        /// See [`AcpClient::send_load_session`](super::AcpClient::send_load_session).
-        ///
-        /// # Errors
-        /// See [`AcpError`](super::AcpError).
-        pub async fn send_load_session(
-            &self,
-            params: types::LoadSessionRequest,
-        ) -> Result<Conversation<super::Loading>, super::AcpError> {
-            self.handle.open(messages::LOAD_SESSION, &params).await.map(Conversation::at)
-        }
-
-        /// See [`AcpClient::load_session`](super::AcpClient::load_session).
-        pub fn load_session(
-            &self,
-            params: types::LoadSessionRequest,
-        ) -> CancellableCall<'static, (types::LoadSessionResponse, Conversation<super::Idle>)> {
-            self.handle.open_exchange(messages::LOAD_SESSION, &params)
-        }
-
-        /// See [`AcpClient::send_resume_session`](super::AcpClient::send_resume_session).
-        ///
-        /// # Errors
-        /// See [`AcpError`](super::AcpError).
-        pub async fn send_resume_session(
-            &self,
-            params: types::ResumeSessionRequest,
-        ) -> Result<Conversation<super::Resuming>, super::AcpError> {
-            self.handle.open(messages::RESUME_SESSION, &params).await.map(Conversation::at)
-        }
-
-        /// See [`AcpClient::resume_session`](super::AcpClient::resume_session).
-        pub fn resume_session(
-            &self,
-            params: types::ResumeSessionRequest,
-        ) -> CancellableCall<'static, (types::ResumeSessionResponse, Conversation<super::Idle>)> {
-            self.handle.open_exchange(messages::RESUME_SESSION, &params)
-        }
-
-        /// See [`AcpClient::authenticate`](super::AcpClient::authenticate).
-        pub fn authenticate(
-            &self,
-            params: types::AuthenticateRequest,
-        ) -> CancellableCall<'static, types::AuthenticateResponse> {
-            self.handle.call(messages::AUTHENTICATE, &params)
-        }
-
-        /// See [`AcpClient::logout`](super::AcpClient::logout).
-        pub fn logout(
-            &self,
-            params: types::LogoutRequest,
-        ) -> CancellableCall<'static, types::LogoutResponse> {
-            self.handle.call(messages::LOGOUT, &params)
-        }
-
-        /// See [`AcpClient::list_sessions`](super::AcpClient::list_sessions).
-        pub fn list_sessions(
-            &self,
-            params: types::ListSessionsRequest,
-        ) -> CancellableCall<'static, types::ListSessionsResponse> {
-            self.handle.call(messages::LIST_SESSIONS, &params)
-        }
-
-        /// See [`AcpClient::list_sessions_pages`](super::AcpClient::list_sessions_pages).
-        pub fn list_sessions_pages(
-            &self,
-            params: types::ListSessionsRequest,
-        ) -> typed::Pages<'static, types::ListSessionsResponse> {
-            self.handle.pages(messages::LIST_SESSIONS, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`AcpClient::delete_session`](super::AcpClient::delete_session).
-        pub fn delete_session(
-            &self,
-            params: types::DeleteSessionRequest,
-        ) -> CancellableCall<'static, types::DeleteSessionResponse> {
-            self.handle.call(messages::DELETE_SESSION, &params)
-        }
-
-        /// See [`AcpClient::extension`](super::AcpClient::extension).
-        pub fn extension(
-            &self,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> CancellableCall<'static, Option<typed::Value>> {
-            self.handle.call(messages::EXTENSION, &params)
-        }
-
-        /// See [`AcpClient::send_extension_notification`](super::AcpClient::send_extension_notification).
-        pub fn send_extension_notification(
-            &self,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::EXTENSION_NOTIFICATION, &params)
-        }
+        Handle of super::AcpClient, AcpError;
+        send_new_session(types::NewSessionRequest) -> Conversation<super::AwaitingNewSessionResponse>
+            => open(NEW_SESSION);
+        new_session(types::NewSessionRequest) -> (types::NewSessionResponse, Conversation<super::Idle>)
+            => exchange(NEW_SESSION);
+        send_load_session(types::LoadSessionRequest) -> Conversation<super::Loading>
+            => open(LOAD_SESSION);
+        load_session(types::LoadSessionRequest) -> (types::LoadSessionResponse, Conversation<super::Idle>)
+            => exchange(LOAD_SESSION);
+        send_resume_session(types::ResumeSessionRequest) -> Conversation<super::Resuming>
+            => open(RESUME_SESSION);
+        resume_session(types::ResumeSessionRequest) -> (types::ResumeSessionResponse, Conversation<super::Idle>)
+            => exchange(RESUME_SESSION);
+        authenticate(types::AuthenticateRequest) -> types::AuthenticateResponse
+            => call(AUTHENTICATE);
+        logout(types::LogoutRequest) -> types::LogoutResponse => call(LOGOUT);
+        list_sessions(types::ListSessionsRequest) -> types::ListSessionsResponse
+            => call(LIST_SESSIONS);
+        list_sessions_pages(types::ListSessionsRequest) -> types::ListSessionsResponse
+            => pages(LIST_SESSIONS, ["cursor"], ["nextCursor"]);
+        delete_session(types::DeleteSessionRequest) -> types::DeleteSessionResponse
+            => call(DELETE_SESSION);
+        extension(typed::WithMethod<Option<typed::Value>>) -> Option<typed::Value>
+            => call(EXTENSION);
+        send_extension_notification(typed::WithMethod<Option<typed::Value>>)
+            => notify(EXTENSION_NOTIFICATION);
     }
 
     typed::roles::incoming! {
@@ -2791,65 +2676,19 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        ConversationHandle;
-    }
-
-    impl ConversationHandle {
-        /// See [`server::Conversation::send_update`](super::server::Conversation::send_update).
-        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'static> {
-            self.handle.notify(messages::UPDATE, &params)
-        }
-
-        /// See [`server::Conversation::elicit`](super::server::Conversation::elicit).
-        pub fn elicit(
-            &self,
-            params: types::CreateElicitationRequest,
-        ) -> CancellableCall<'static, types::CreateElicitationResponse> {
-            self.handle.call(messages::ELICIT, &params)
-        }
-
-        /// See [`server::Conversation::request_permission`](super::server::Conversation::request_permission).
-        pub fn request_permission(
-            &self,
-            params: types::RequestPermissionRequest,
-        ) -> CancellableCall<'static, types::RequestPermissionResponse> {
-            self.handle.call(messages::REQUEST_PERMISSION, &params)
-        }
-
-        /// See [`server::Conversation::read_text_file`](super::server::Conversation::read_text_file).
-        pub fn read_text_file(
-            &self,
-            params: types::ReadTextFileRequest,
-        ) -> CancellableCall<'static, types::ReadTextFileResponse> {
-            self.handle.call(messages::READ_TEXT_FILE, &params)
-        }
-
-        /// See [`server::Conversation::write_text_file`](super::server::Conversation::write_text_file).
-        pub fn write_text_file(
-            &self,
-            params: types::WriteTextFileRequest,
-        ) -> CancellableCall<'static, types::WriteTextFileResponse> {
-            self.handle.call(messages::WRITE_TEXT_FILE, &params)
-        }
-
-        /// See [`server::Conversation::send_create_terminal`](super::server::Conversation::send_create_terminal).
-        ///
-        /// # Errors
-        /// See [`AcpError`](super::AcpError).
-        pub async fn send_create_terminal(
-            &self,
-            params: types::CreateTerminalRequest,
-        ) -> Result<Terminal<super::AwaitingCreateTerminalResponse>, super::AcpError> {
-            self.handle.open(messages::CREATE_TERMINAL, &params).await.map(Terminal::at)
-        }
-
-        /// See [`server::Conversation::create_terminal`](super::server::Conversation::create_terminal).
-        pub fn create_terminal(
-            &self,
-            params: types::CreateTerminalRequest,
-        ) -> CancellableCall<'static, (types::CreateTerminalResponse, Terminal<super::Running>)> {
-            self.handle.open_exchange(messages::CREATE_TERMINAL, &params)
-        }
+        ConversationHandle of super::server::Conversation, AcpError;
+        send_update(types::SessionNotification) => notify(UPDATE);
+        elicit(types::CreateElicitationRequest) -> types::CreateElicitationResponse => call(ELICIT);
+        request_permission(types::RequestPermissionRequest) -> types::RequestPermissionResponse
+            => call(REQUEST_PERMISSION);
+        read_text_file(types::ReadTextFileRequest) -> types::ReadTextFileResponse
+            => call(READ_TEXT_FILE);
+        write_text_file(types::WriteTextFileRequest) -> types::WriteTextFileResponse
+            => call(WRITE_TEXT_FILE);
+        send_create_terminal(types::CreateTerminalRequest) -> Terminal<super::AwaitingCreateTerminalResponse>
+            => open(CREATE_TERMINAL);
+        create_terminal(types::CreateTerminalRequest) -> (types::CreateTerminalResponse, Terminal<super::Running>)
+            => exchange(CREATE_TERMINAL);
     }
 
     typed::roles::incoming! {
@@ -2943,33 +2782,12 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        TerminalHandle;
-    }
-
-    impl TerminalHandle {
-        /// See [`server::Terminal::output`](super::server::Terminal::output).
-        pub fn output(
-            &self,
-            params: types::TerminalOutputRequest,
-        ) -> CancellableCall<'static, types::TerminalOutputResponse> {
-            self.handle.call(messages::TERMINAL_OUTPUT, &params)
-        }
-
-        /// See [`server::Terminal::wait_for_exit`](super::server::Terminal::wait_for_exit).
-        pub fn wait_for_exit(
-            &self,
-            params: types::WaitForTerminalExitRequest,
-        ) -> CancellableCall<'static, types::WaitForTerminalExitResponse> {
-            self.handle.call(messages::WAIT_FOR_EXIT, &params)
-        }
-
-        /// See [`server::Terminal::kill`](super::server::Terminal::kill).
-        pub fn kill(
-            &self,
-            params: types::KillTerminalRequest,
-        ) -> CancellableCall<'static, types::KillTerminalResponse> {
-            self.handle.call(messages::KILL_TERMINAL, &params)
-        }
+        TerminalHandle of super::server::Terminal, AcpError;
+        output(types::TerminalOutputRequest) -> types::TerminalOutputResponse
+            => call(TERMINAL_OUTPUT);
+        wait_for_exit(types::WaitForTerminalExitRequest) -> types::WaitForTerminalExitResponse
+            => call(WAIT_FOR_EXIT);
+        kill(types::KillTerminalRequest) -> types::KillTerminalResponse => call(KILL_TERMINAL);
     }
 
     /// What a `AcpAgent` may send at any time, for tasks
@@ -2982,46 +2800,16 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`AcpAgent::send_update`](super::AcpAgent::send_update).
-        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'static> {
-            self.handle.notify(messages::UPDATE, &params)
-        }
-
-        /// See [`AcpAgent::elicit_for_request`](super::AcpAgent::elicit_for_request).
-        pub fn elicit_for_request(
-            &self,
-            params: types::CreateElicitationRequest,
-        ) -> CancellableCall<'static, types::CreateElicitationResponse> {
-            self.handle.call(messages::ELICIT_FOR_REQUEST, &params)
-        }
-
-        /// See [`AcpAgent::send_elicitation_complete`](super::AcpAgent::send_elicitation_complete).
-        pub fn send_elicitation_complete(
-            &self,
-            params: types::CompleteElicitationNotification,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::ELICITATION_COMPLETE, &params)
-        }
-
-        /// See [`AcpAgent::extension`](super::AcpAgent::extension).
-        pub fn extension(
-            &self,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> CancellableCall<'static, Option<typed::Value>> {
-            self.handle.call(messages::EXTENSION, &params)
-        }
-
-        /// See [`AcpAgent::send_extension_notification`](super::AcpAgent::send_extension_notification).
-        pub fn send_extension_notification(
-            &self,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::EXTENSION_NOTIFICATION, &params)
-        }
+        Handle of super::AcpAgent, AcpError;
+        send_update(types::SessionNotification) => notify(UPDATE);
+        elicit_for_request(types::CreateElicitationRequest) -> types::CreateElicitationResponse
+            => call(ELICIT_FOR_REQUEST);
+        send_elicitation_complete(types::CompleteElicitationNotification)
+            => notify(ELICITATION_COMPLETE);
+        extension(typed::WithMethod<Option<typed::Value>>) -> Option<typed::Value>
+            => call(EXTENSION);
+        send_extension_notification(typed::WithMethod<Option<typed::Value>>)
+            => notify(EXTENSION_NOTIFICATION);
     }
 
     typed::roles::incoming! {

@@ -1745,17 +1745,8 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        WorkHandle;
-    }
-
-    impl WorkHandle {
-        /// See [`client::Work::send_cancel_progress`](super::client::Work::send_cancel_progress).
-        pub fn send_cancel_progress(
-            &self,
-            params: types::WorkDoneProgressCancelParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::CANCEL_PROGRESS, &params)
-        }
+        WorkHandle of super::client::Work, LspError;
+        send_cancel_progress(types::WorkDoneProgressCancelParams) => notify_step(CANCEL_PROGRESS);
     }
 
     /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
@@ -1793,273 +1784,71 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        DocumentHandle;
-    }
-
-    impl DocumentHandle {
-        /// See [`client::Document::declaration`](super::client::Document::declaration).
-        pub fn declaration(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::DECLARATION, &params)
-        }
-
-        /// See [`client::Document::definition`](super::client::Document::definition).
-        pub fn definition(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::DEFINITION, &params)
-        }
-
-        /// See [`client::Document::type_definition`](super::client::Document::type_definition).
-        pub fn type_definition(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::TYPE_DEFINITION, &params)
-        }
-
-        /// See [`client::Document::implementation`](super::client::Document::implementation).
-        pub fn implementation(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::IMPLEMENTATION, &params)
-        }
-
-        /// See [`client::Document::references`](super::client::Document::references).
-        pub fn references(
-            &self,
-            params: types::ReferenceParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::Location>>> {
-            self.handle.call(messages::REFERENCES, &params)
-        }
-
-        /// See [`client::Document::document_highlight`](super::client::Document::document_highlight).
-        pub fn document_highlight(
-            &self,
-            params: types::DocumentHighlightParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::DocumentHighlight>>> {
-            self.handle.call(messages::DOCUMENT_HIGHLIGHT, &params)
-        }
-
-        /// See [`client::Document::document_symbol`](super::client::Document::document_symbol).
-        pub fn document_symbol(
-            &self,
-            params: types::DocumentSymbolParams,
-        ) -> CancellableCall<'static, Option<types::DocumentSymbolResponse>> {
-            self.handle.call(messages::DOCUMENT_SYMBOL, &params)
-        }
-
-        /// See [`client::Document::moniker`](super::client::Document::moniker).
-        pub fn moniker(
-            &self,
-            params: types::MonikerParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::Moniker>>> {
-            self.handle.call(messages::MONIKER, &params)
-        }
-
-        /// See [`client::Document::prepare_call_hierarchy`](super::client::Document::prepare_call_hierarchy).
-        pub fn prepare_call_hierarchy(
-            &self,
-            params: types::CallHierarchyPrepareParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::CallHierarchyItem>>> {
-            self.handle.call(messages::PREPARE_CALL_HIERARCHY, &params)
-        }
-
-        /// See [`client::Document::prepare_type_hierarchy`](super::client::Document::prepare_type_hierarchy).
-        pub fn prepare_type_hierarchy(
-            &self,
-            params: types::TypeHierarchyPrepareParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-            self.handle.call(messages::PREPARE_TYPE_HIERARCHY, &params)
-        }
-
-        /// See [`client::Document::hover`](super::client::Document::hover).
-        pub fn hover(
-            &self,
-            params: types::HoverParams,
-        ) -> CancellableCall<'static, Option<types::Hover>> {
-            self.handle.call(messages::HOVER, &params)
-        }
-
-        /// See [`client::Document::signature_help`](super::client::Document::signature_help).
-        pub fn signature_help(
-            &self,
-            params: types::SignatureHelpParams,
-        ) -> CancellableCall<'static, Option<types::SignatureHelp>> {
-            self.handle.call(messages::SIGNATURE_HELP, &params)
-        }
-
-        /// See [`client::Document::document_diagnostic`](super::client::Document::document_diagnostic).
-        pub fn document_diagnostic(
-            &self,
-            params: types::DocumentDiagnosticParams,
-        ) -> CancellableCall<'static, types::DocumentDiagnosticReport> {
-            self.handle.call(messages::DOCUMENT_DIAGNOSTIC, &params)
-        }
-
-        /// See [`client::Document::code_lens`](super::client::Document::code_lens).
-        pub fn code_lens(
-            &self,
-            params: types::CodeLensParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::CodeLens>>> {
-            self.handle.call(messages::CODE_LENS, &params)
-        }
-
-        /// See [`client::Document::document_link`](super::client::Document::document_link).
-        pub fn document_link(
-            &self,
-            params: types::DocumentLinkParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::DocumentLink>>> {
-            self.handle.call(messages::DOCUMENT_LINK, &params)
-        }
-
-        /// See [`client::Document::folding_range`](super::client::Document::folding_range).
-        pub fn folding_range(
-            &self,
-            params: types::FoldingRangeParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::FoldingRange>>> {
-            self.handle.call(messages::FOLDING_RANGE, &params)
-        }
-
-        /// See [`client::Document::selection_range`](super::client::Document::selection_range).
-        pub fn selection_range(
-            &self,
-            params: types::SelectionRangeParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::SelectionRange>>> {
-            self.handle.call(messages::SELECTION_RANGE, &params)
-        }
-
-        /// See [`client::Document::semantic_tokens_full`](super::client::Document::semantic_tokens_full).
-        pub fn semantic_tokens_full(
-            &self,
-            params: types::SemanticTokensParams,
-        ) -> CancellableCall<'static, Option<types::SemanticTokens>> {
-            self.handle.call(messages::SEMANTIC_TOKENS_FULL, &params)
-        }
-
-        /// See [`client::Document::semantic_tokens_delta`](super::client::Document::semantic_tokens_delta).
-        pub fn semantic_tokens_delta(
-            &self,
-            params: types::SemanticTokensDeltaParams,
-        ) -> CancellableCall<'static, Option<types::SemanticTokensFullDeltaResult>> {
-            self.handle.call(messages::SEMANTIC_TOKENS_DELTA, &params)
-        }
-
-        /// See [`client::Document::semantic_tokens_range`](super::client::Document::semantic_tokens_range).
-        pub fn semantic_tokens_range(
-            &self,
-            params: types::SemanticTokensRangeParams,
-        ) -> CancellableCall<'static, Option<types::SemanticTokens>> {
-            self.handle.call(messages::SEMANTIC_TOKENS_RANGE, &params)
-        }
-
-        /// See [`client::Document::inlay_hint`](super::client::Document::inlay_hint).
-        pub fn inlay_hint(
-            &self,
-            params: types::InlayHintParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::InlayHint>>> {
-            self.handle.call(messages::INLAY_HINT, &params)
-        }
-
-        /// See [`client::Document::inline_value`](super::client::Document::inline_value).
-        pub fn inline_value(
-            &self,
-            params: types::InlineValueParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::InlineValue>>> {
-            self.handle.call(messages::INLINE_VALUE, &params)
-        }
-
-        /// See [`client::Document::document_color`](super::client::Document::document_color).
-        pub fn document_color(
-            &self,
-            params: types::DocumentColorParams,
-        ) -> CancellableCall<'static, Vec<::lsp_protocols::types::ColorInformation>> {
-            self.handle.call(messages::DOCUMENT_COLOR, &params)
-        }
-
-        /// See [`client::Document::color_presentation`](super::client::Document::color_presentation).
-        pub fn color_presentation(
-            &self,
-            params: types::ColorPresentationParams,
-        ) -> CancellableCall<'static, Vec<::lsp_protocols::types::ColorPresentation>> {
-            self.handle.call(messages::COLOR_PRESENTATION, &params)
-        }
-
-        /// See [`client::Document::completion`](super::client::Document::completion).
-        pub fn completion(
-            &self,
-            params: types::CompletionParams,
-        ) -> CancellableCall<'static, Option<types::CompletionResponse>> {
-            self.handle.call(messages::COMPLETION, &params)
-        }
-
-        /// See [`client::Document::code_action`](super::client::Document::code_action).
-        pub fn code_action(
-            &self,
-            params: types::CodeActionParams,
-        ) -> CancellableCall<'static, Option<types::CodeActionResponse>> {
-            self.handle.call(messages::CODE_ACTION, &params)
-        }
-
-        /// See [`client::Document::formatting`](super::client::Document::formatting).
-        pub fn formatting(
-            &self,
-            params: types::DocumentFormattingParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::FORMATTING, &params)
-        }
-
-        /// See [`client::Document::range_formatting`](super::client::Document::range_formatting).
-        pub fn range_formatting(
-            &self,
-            params: types::DocumentRangeFormattingParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::RANGE_FORMATTING, &params)
-        }
-
-        /// See [`client::Document::on_type_formatting`](super::client::Document::on_type_formatting).
-        pub fn on_type_formatting(
-            &self,
-            params: types::DocumentOnTypeFormattingParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::ON_TYPE_FORMATTING, &params)
-        }
-
-        /// See [`client::Document::prepare_rename`](super::client::Document::prepare_rename).
-        pub fn prepare_rename(
-            &self,
-            params: types::TextDocumentPositionParams,
-        ) -> CancellableCall<'static, Option<types::PrepareRenameResponse>> {
-            self.handle.call(messages::PREPARE_RENAME, &params)
-        }
-
-        /// See [`client::Document::rename`](super::client::Document::rename).
-        pub fn rename(
-            &self,
-            params: types::RenameParams,
-        ) -> CancellableCall<'static, Option<types::WorkspaceEdit>> {
-            self.handle.call(messages::RENAME, &params)
-        }
-
-        /// See [`client::Document::linked_editing_range`](super::client::Document::linked_editing_range).
-        pub fn linked_editing_range(
-            &self,
-            params: types::LinkedEditingRangeParams,
-        ) -> CancellableCall<'static, Option<types::LinkedEditingRanges>> {
-            self.handle.call(messages::LINKED_EDITING_RANGE, &params)
-        }
-
-        /// See [`client::Document::will_save_wait_until`](super::client::Document::will_save_wait_until).
-        pub fn will_save_wait_until(
-            &self,
-            params: types::WillSaveTextDocumentParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::WILL_SAVE_WAIT_UNTIL, &params)
-        }
+        DocumentHandle of super::client::Document, LspError;
+        declaration(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(DECLARATION);
+        definition(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(DEFINITION);
+        type_definition(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(TYPE_DEFINITION);
+        implementation(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(IMPLEMENTATION);
+        references(types::ReferenceParams) -> Option<Vec<::lsp_protocols::types::Location>>
+            => call(REFERENCES);
+        document_highlight(types::DocumentHighlightParams) -> Option<Vec<::lsp_protocols::types::DocumentHighlight>>
+            => call(DOCUMENT_HIGHLIGHT);
+        document_symbol(types::DocumentSymbolParams) -> Option<types::DocumentSymbolResponse>
+            => call(DOCUMENT_SYMBOL);
+        moniker(types::MonikerParams) -> Option<Vec<::lsp_protocols::types::Moniker>>
+            => call(MONIKER);
+        prepare_call_hierarchy(types::CallHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyItem>>
+            => call(PREPARE_CALL_HIERARCHY);
+        prepare_type_hierarchy(types::TypeHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
+            => call(PREPARE_TYPE_HIERARCHY);
+        hover(types::HoverParams) -> Option<types::Hover> => call(HOVER);
+        signature_help(types::SignatureHelpParams) -> Option<types::SignatureHelp>
+            => call(SIGNATURE_HELP);
+        document_diagnostic(types::DocumentDiagnosticParams) -> types::DocumentDiagnosticReport
+            => call(DOCUMENT_DIAGNOSTIC);
+        code_lens(types::CodeLensParams) -> Option<Vec<::lsp_protocols::types::CodeLens>>
+            => call(CODE_LENS);
+        document_link(types::DocumentLinkParams) -> Option<Vec<::lsp_protocols::types::DocumentLink>>
+            => call(DOCUMENT_LINK);
+        folding_range(types::FoldingRangeParams) -> Option<Vec<::lsp_protocols::types::FoldingRange>>
+            => call(FOLDING_RANGE);
+        selection_range(types::SelectionRangeParams) -> Option<Vec<::lsp_protocols::types::SelectionRange>>
+            => call(SELECTION_RANGE);
+        semantic_tokens_full(types::SemanticTokensParams) -> Option<types::SemanticTokens>
+            => call(SEMANTIC_TOKENS_FULL);
+        semantic_tokens_delta(types::SemanticTokensDeltaParams) -> Option<types::SemanticTokensFullDeltaResult>
+            => call(SEMANTIC_TOKENS_DELTA);
+        semantic_tokens_range(types::SemanticTokensRangeParams) -> Option<types::SemanticTokens>
+            => call(SEMANTIC_TOKENS_RANGE);
+        inlay_hint(types::InlayHintParams) -> Option<Vec<::lsp_protocols::types::InlayHint>>
+            => call(INLAY_HINT);
+        inline_value(types::InlineValueParams) -> Option<Vec<::lsp_protocols::types::InlineValue>>
+            => call(INLINE_VALUE);
+        document_color(types::DocumentColorParams) -> Vec<::lsp_protocols::types::ColorInformation>
+            => call(DOCUMENT_COLOR);
+        color_presentation(types::ColorPresentationParams) -> Vec<::lsp_protocols::types::ColorPresentation>
+            => call(COLOR_PRESENTATION);
+        completion(types::CompletionParams) -> Option<types::CompletionResponse>
+            => call(COMPLETION);
+        code_action(types::CodeActionParams) -> Option<types::CodeActionResponse>
+            => call(CODE_ACTION);
+        formatting(types::DocumentFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(FORMATTING);
+        range_formatting(types::DocumentRangeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(RANGE_FORMATTING);
+        on_type_formatting(types::DocumentOnTypeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(ON_TYPE_FORMATTING);
+        prepare_rename(types::TextDocumentPositionParams) -> Option<types::PrepareRenameResponse>
+            => call(PREPARE_RENAME);
+        rename(types::RenameParams) -> Option<types::WorkspaceEdit> => call(RENAME);
+        linked_editing_range(types::LinkedEditingRangeParams) -> Option<types::LinkedEditingRanges>
+            => call(LINKED_EDITING_RANGE);
+        will_save_wait_until(types::WillSaveTextDocumentParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(WILL_SAVE_WAIT_UNTIL);
     }
 
     /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
@@ -2095,482 +1884,112 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`LspClient::send_did_open`](super::LspClient::send_did_open).
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_did_open(
-            &self,
-            params: types::DidOpenTextDocumentParams,
-        ) -> Result<Document<super::Open>, super::LspError> {
-            self.handle.open(messages::DID_OPEN, &params).await.map(Document::at)
-        }
-
-        /// See [`LspClient::send_did_open_notebook`](super::LspClient::send_did_open_notebook).
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_did_open_notebook(
-            &self,
-            params: types::DidOpenNotebookDocumentParams,
-        ) -> Result<Notebook<super::NotebookOpen>, super::LspError> {
-            self.handle.open(messages::DID_OPEN_NOTEBOOK, &params).await.map(Notebook::at)
-        }
-
-        /// See [`LspClient::declaration`](super::LspClient::declaration).
-        pub fn declaration(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::DECLARATION, &params)
-        }
-
-        /// See [`LspClient::definition`](super::LspClient::definition).
-        pub fn definition(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::DEFINITION, &params)
-        }
-
-        /// See [`LspClient::type_definition`](super::LspClient::type_definition).
-        pub fn type_definition(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::TYPE_DEFINITION, &params)
-        }
-
-        /// See [`LspClient::implementation`](super::LspClient::implementation).
-        pub fn implementation(
-            &self,
-            params: types::GotoDefinitionParams,
-        ) -> CancellableCall<'static, Option<types::GotoDefinitionResponse>> {
-            self.handle.call(messages::IMPLEMENTATION, &params)
-        }
-
-        /// See [`LspClient::references`](super::LspClient::references).
-        pub fn references(
-            &self,
-            params: types::ReferenceParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::Location>>> {
-            self.handle.call(messages::REFERENCES, &params)
-        }
-
-        /// See [`LspClient::document_highlight`](super::LspClient::document_highlight).
-        pub fn document_highlight(
-            &self,
-            params: types::DocumentHighlightParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::DocumentHighlight>>> {
-            self.handle.call(messages::DOCUMENT_HIGHLIGHT, &params)
-        }
-
-        /// See [`LspClient::document_symbol`](super::LspClient::document_symbol).
-        pub fn document_symbol(
-            &self,
-            params: types::DocumentSymbolParams,
-        ) -> CancellableCall<'static, Option<types::DocumentSymbolResponse>> {
-            self.handle.call(messages::DOCUMENT_SYMBOL, &params)
-        }
-
-        /// See [`LspClient::moniker`](super::LspClient::moniker).
-        pub fn moniker(
-            &self,
-            params: types::MonikerParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::Moniker>>> {
-            self.handle.call(messages::MONIKER, &params)
-        }
-
-        /// See [`LspClient::prepare_call_hierarchy`](super::LspClient::prepare_call_hierarchy).
-        pub fn prepare_call_hierarchy(
-            &self,
-            params: types::CallHierarchyPrepareParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::CallHierarchyItem>>> {
-            self.handle.call(messages::PREPARE_CALL_HIERARCHY, &params)
-        }
-
-        /// See [`LspClient::prepare_type_hierarchy`](super::LspClient::prepare_type_hierarchy).
-        pub fn prepare_type_hierarchy(
-            &self,
-            params: types::TypeHierarchyPrepareParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-            self.handle.call(messages::PREPARE_TYPE_HIERARCHY, &params)
-        }
-
-        /// See [`LspClient::hover`](super::LspClient::hover).
-        pub fn hover(
-            &self,
-            params: types::HoverParams,
-        ) -> CancellableCall<'static, Option<types::Hover>> {
-            self.handle.call(messages::HOVER, &params)
-        }
-
-        /// See [`LspClient::signature_help`](super::LspClient::signature_help).
-        pub fn signature_help(
-            &self,
-            params: types::SignatureHelpParams,
-        ) -> CancellableCall<'static, Option<types::SignatureHelp>> {
-            self.handle.call(messages::SIGNATURE_HELP, &params)
-        }
-
-        /// See [`LspClient::document_diagnostic`](super::LspClient::document_diagnostic).
-        pub fn document_diagnostic(
-            &self,
-            params: types::DocumentDiagnosticParams,
-        ) -> CancellableCall<'static, types::DocumentDiagnosticReport> {
-            self.handle.call(messages::DOCUMENT_DIAGNOSTIC, &params)
-        }
-
-        /// See [`LspClient::code_lens`](super::LspClient::code_lens).
-        pub fn code_lens(
-            &self,
-            params: types::CodeLensParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::CodeLens>>> {
-            self.handle.call(messages::CODE_LENS, &params)
-        }
-
-        /// See [`LspClient::document_link`](super::LspClient::document_link).
-        pub fn document_link(
-            &self,
-            params: types::DocumentLinkParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::DocumentLink>>> {
-            self.handle.call(messages::DOCUMENT_LINK, &params)
-        }
-
-        /// See [`LspClient::folding_range`](super::LspClient::folding_range).
-        pub fn folding_range(
-            &self,
-            params: types::FoldingRangeParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::FoldingRange>>> {
-            self.handle.call(messages::FOLDING_RANGE, &params)
-        }
-
-        /// See [`LspClient::selection_range`](super::LspClient::selection_range).
-        pub fn selection_range(
-            &self,
-            params: types::SelectionRangeParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::SelectionRange>>> {
-            self.handle.call(messages::SELECTION_RANGE, &params)
-        }
-
-        /// See [`LspClient::semantic_tokens_full`](super::LspClient::semantic_tokens_full).
-        pub fn semantic_tokens_full(
-            &self,
-            params: types::SemanticTokensParams,
-        ) -> CancellableCall<'static, Option<types::SemanticTokens>> {
-            self.handle.call(messages::SEMANTIC_TOKENS_FULL, &params)
-        }
-
-        /// See [`LspClient::semantic_tokens_delta`](super::LspClient::semantic_tokens_delta).
-        pub fn semantic_tokens_delta(
-            &self,
-            params: types::SemanticTokensDeltaParams,
-        ) -> CancellableCall<'static, Option<types::SemanticTokensFullDeltaResult>> {
-            self.handle.call(messages::SEMANTIC_TOKENS_DELTA, &params)
-        }
-
-        /// See [`LspClient::semantic_tokens_range`](super::LspClient::semantic_tokens_range).
-        pub fn semantic_tokens_range(
-            &self,
-            params: types::SemanticTokensRangeParams,
-        ) -> CancellableCall<'static, Option<types::SemanticTokens>> {
-            self.handle.call(messages::SEMANTIC_TOKENS_RANGE, &params)
-        }
-
-        /// See [`LspClient::inlay_hint`](super::LspClient::inlay_hint).
-        pub fn inlay_hint(
-            &self,
-            params: types::InlayHintParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::InlayHint>>> {
-            self.handle.call(messages::INLAY_HINT, &params)
-        }
-
-        /// See [`LspClient::inline_value`](super::LspClient::inline_value).
-        pub fn inline_value(
-            &self,
-            params: types::InlineValueParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::InlineValue>>> {
-            self.handle.call(messages::INLINE_VALUE, &params)
-        }
-
-        /// See [`LspClient::document_color`](super::LspClient::document_color).
-        pub fn document_color(
-            &self,
-            params: types::DocumentColorParams,
-        ) -> CancellableCall<'static, Vec<::lsp_protocols::types::ColorInformation>> {
-            self.handle.call(messages::DOCUMENT_COLOR, &params)
-        }
-
-        /// See [`LspClient::color_presentation`](super::LspClient::color_presentation).
-        pub fn color_presentation(
-            &self,
-            params: types::ColorPresentationParams,
-        ) -> CancellableCall<'static, Vec<::lsp_protocols::types::ColorPresentation>> {
-            self.handle.call(messages::COLOR_PRESENTATION, &params)
-        }
-
-        /// See [`LspClient::completion`](super::LspClient::completion).
-        pub fn completion(
-            &self,
-            params: types::CompletionParams,
-        ) -> CancellableCall<'static, Option<types::CompletionResponse>> {
-            self.handle.call(messages::COMPLETION, &params)
-        }
-
-        /// See [`LspClient::code_action`](super::LspClient::code_action).
-        pub fn code_action(
-            &self,
-            params: types::CodeActionParams,
-        ) -> CancellableCall<'static, Option<types::CodeActionResponse>> {
-            self.handle.call(messages::CODE_ACTION, &params)
-        }
-
-        /// See [`LspClient::formatting`](super::LspClient::formatting).
-        pub fn formatting(
-            &self,
-            params: types::DocumentFormattingParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::FORMATTING, &params)
-        }
-
-        /// See [`LspClient::range_formatting`](super::LspClient::range_formatting).
-        pub fn range_formatting(
-            &self,
-            params: types::DocumentRangeFormattingParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::RANGE_FORMATTING, &params)
-        }
-
-        /// See [`LspClient::on_type_formatting`](super::LspClient::on_type_formatting).
-        pub fn on_type_formatting(
-            &self,
-            params: types::DocumentOnTypeFormattingParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-            self.handle.call(messages::ON_TYPE_FORMATTING, &params)
-        }
-
-        /// See [`LspClient::prepare_rename`](super::LspClient::prepare_rename).
-        pub fn prepare_rename(
-            &self,
-            params: types::TextDocumentPositionParams,
-        ) -> CancellableCall<'static, Option<types::PrepareRenameResponse>> {
-            self.handle.call(messages::PREPARE_RENAME, &params)
-        }
-
-        /// See [`LspClient::rename`](super::LspClient::rename).
-        pub fn rename(
-            &self,
-            params: types::RenameParams,
-        ) -> CancellableCall<'static, Option<types::WorkspaceEdit>> {
-            self.handle.call(messages::RENAME, &params)
-        }
-
-        /// See [`LspClient::linked_editing_range`](super::LspClient::linked_editing_range).
-        pub fn linked_editing_range(
-            &self,
-            params: types::LinkedEditingRangeParams,
-        ) -> CancellableCall<'static, Option<types::LinkedEditingRanges>> {
-            self.handle.call(messages::LINKED_EDITING_RANGE, &params)
-        }
-
-        /// See [`LspClient::incoming_calls`](super::LspClient::incoming_calls).
-        pub fn incoming_calls(
-            &self,
-            params: types::CallHierarchyIncomingCallsParams,
-        ) -> CancellableCall<
-            'static,
-            Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>,
-        > {
-            self.handle.call(messages::INCOMING_CALLS, &params)
-        }
-
-        /// See [`LspClient::outgoing_calls`](super::LspClient::outgoing_calls).
-        pub fn outgoing_calls(
-            &self,
-            params: types::CallHierarchyOutgoingCallsParams,
-        ) -> CancellableCall<
-            'static,
-            Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>,
-        > {
-            self.handle.call(messages::OUTGOING_CALLS, &params)
-        }
-
-        /// See [`LspClient::supertypes`](super::LspClient::supertypes).
-        pub fn supertypes(
-            &self,
-            params: types::TypeHierarchySupertypesParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-            self.handle.call(messages::SUPERTYPES, &params)
-        }
-
-        /// See [`LspClient::subtypes`](super::LspClient::subtypes).
-        pub fn subtypes(
-            &self,
-            params: types::TypeHierarchySubtypesParams,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-            self.handle.call(messages::SUBTYPES, &params)
-        }
-
-        /// See [`LspClient::resolve_code_lens`](super::LspClient::resolve_code_lens).
-        pub fn resolve_code_lens(
-            &self,
-            params: types::CodeLens,
-        ) -> CancellableCall<'static, types::CodeLens> {
-            self.handle.call(messages::RESOLVE_CODE_LENS, &params)
-        }
-
-        /// See [`LspClient::resolve_document_link`](super::LspClient::resolve_document_link).
-        pub fn resolve_document_link(
-            &self,
-            params: types::DocumentLink,
-        ) -> CancellableCall<'static, types::DocumentLink> {
-            self.handle.call(messages::RESOLVE_DOCUMENT_LINK, &params)
-        }
-
-        /// See [`LspClient::resolve_inlay_hint`](super::LspClient::resolve_inlay_hint).
-        pub fn resolve_inlay_hint(
-            &self,
-            params: types::InlayHint,
-        ) -> CancellableCall<'static, types::InlayHint> {
-            self.handle.call(messages::RESOLVE_INLAY_HINT, &params)
-        }
-
-        /// See [`LspClient::resolve_completion`](super::LspClient::resolve_completion).
-        pub fn resolve_completion(
-            &self,
-            params: types::CompletionItem,
-        ) -> CancellableCall<'static, types::CompletionItem> {
-            self.handle.call(messages::RESOLVE_COMPLETION, &params)
-        }
-
-        /// See [`LspClient::resolve_code_action`](super::LspClient::resolve_code_action).
-        pub fn resolve_code_action(
-            &self,
-            params: types::CodeAction,
-        ) -> CancellableCall<'static, types::CodeAction> {
-            self.handle.call(messages::RESOLVE_CODE_ACTION, &params)
-        }
-
-        /// See [`LspClient::workspace_symbol`](super::LspClient::workspace_symbol).
-        pub fn workspace_symbol(
-            &self,
-            params: types::WorkspaceSymbolParams,
-        ) -> CancellableCall<'static, Option<types::WorkspaceSymbolResponse>> {
-            self.handle.call(messages::WORKSPACE_SYMBOL, &params)
-        }
-
-        /// See [`LspClient::resolve_workspace_symbol`](super::LspClient::resolve_workspace_symbol).
-        pub fn resolve_workspace_symbol(
-            &self,
-            params: types::WorkspaceSymbol,
-        ) -> CancellableCall<'static, types::WorkspaceSymbol> {
-            self.handle.call(messages::RESOLVE_WORKSPACE_SYMBOL, &params)
-        }
-
-        /// See [`LspClient::workspace_diagnostic`](super::LspClient::workspace_diagnostic).
-        pub fn workspace_diagnostic(
-            &self,
-            params: types::WorkspaceDiagnosticParams,
-        ) -> CancellableCall<'static, types::WorkspaceDiagnosticReport> {
-            self.handle.call(messages::WORKSPACE_DIAGNOSTIC, &params)
-        }
-
-        /// See [`LspClient::execute_command`](super::LspClient::execute_command).
-        pub fn execute_command(
-            &self,
-            params: types::ExecuteCommandParams,
-        ) -> CancellableCall<'static, Option<typed::Value>> {
-            self.handle.call(messages::EXECUTE_COMMAND, &params)
-        }
-
-        /// See [`LspClient::will_create_files`](super::LspClient::will_create_files).
-        pub fn will_create_files(
-            &self,
-            params: types::CreateFilesParams,
-        ) -> CancellableCall<'static, Option<types::WorkspaceEdit>> {
-            self.handle.call(messages::WILL_CREATE_FILES, &params)
-        }
-
-        /// See [`LspClient::will_rename_files`](super::LspClient::will_rename_files).
-        pub fn will_rename_files(
-            &self,
-            params: types::RenameFilesParams,
-        ) -> CancellableCall<'static, Option<types::WorkspaceEdit>> {
-            self.handle.call(messages::WILL_RENAME_FILES, &params)
-        }
-
-        /// See [`LspClient::will_delete_files`](super::LspClient::will_delete_files).
-        pub fn will_delete_files(
-            &self,
-            params: types::DeleteFilesParams,
-        ) -> CancellableCall<'static, Option<types::WorkspaceEdit>> {
-            self.handle.call(messages::WILL_DELETE_FILES, &params)
-        }
-
-        /// See [`LspClient::send_did_create_files`](super::LspClient::send_did_create_files).
-        pub fn send_did_create_files(
-            &self,
-            params: types::CreateFilesParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::DID_CREATE_FILES, &params)
-        }
-
-        /// See [`LspClient::send_did_rename_files`](super::LspClient::send_did_rename_files).
-        pub fn send_did_rename_files(
-            &self,
-            params: types::RenameFilesParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::DID_RENAME_FILES, &params)
-        }
-
-        /// See [`LspClient::send_did_delete_files`](super::LspClient::send_did_delete_files).
-        pub fn send_did_delete_files(
-            &self,
-            params: types::DeleteFilesParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::DID_DELETE_FILES, &params)
-        }
-
-        /// See [`LspClient::send_did_change_watched_files`](super::LspClient::send_did_change_watched_files).
-        pub fn send_did_change_watched_files(
-            &self,
-            params: types::DidChangeWatchedFilesParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::DID_CHANGE_WATCHED_FILES, &params)
-        }
-
-        /// See [`LspClient::send_did_change_workspace_folders`](super::LspClient::send_did_change_workspace_folders).
-        pub fn send_did_change_workspace_folders(
-            &self,
-            params: types::DidChangeWorkspaceFoldersParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::DID_CHANGE_WORKSPACE_FOLDERS, &params)
-        }
-
-        /// See [`LspClient::send_did_change_configuration`](super::LspClient::send_did_change_configuration).
-        pub fn send_did_change_configuration(
-            &self,
-            params: types::DidChangeConfigurationParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::DID_CHANGE_CONFIGURATION, &params)
-        }
-
-        /// See [`LspClient::send_set_trace`](super::LspClient::send_set_trace).
-        pub fn send_set_trace(&self, params: types::SetTraceParams) -> typed::Notify<'static> {
-            self.handle.notify(messages::SET_TRACE, &params)
-        }
-
-        /// See [`LspClient::send_extension`](super::LspClient::send_extension).
-        pub fn send_extension(
-            &self,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::EXTENSION, &params)
-        }
+        Handle of super::LspClient, LspError;
+        send_did_open(types::DidOpenTextDocumentParams) -> Document<super::Open> => open(DID_OPEN);
+        send_did_open_notebook(types::DidOpenNotebookDocumentParams) -> Notebook<super::NotebookOpen>
+            => open(DID_OPEN_NOTEBOOK);
+        declaration(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(DECLARATION);
+        definition(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(DEFINITION);
+        type_definition(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(TYPE_DEFINITION);
+        implementation(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
+            => call(IMPLEMENTATION);
+        references(types::ReferenceParams) -> Option<Vec<::lsp_protocols::types::Location>>
+            => call(REFERENCES);
+        document_highlight(types::DocumentHighlightParams) -> Option<Vec<::lsp_protocols::types::DocumentHighlight>>
+            => call(DOCUMENT_HIGHLIGHT);
+        document_symbol(types::DocumentSymbolParams) -> Option<types::DocumentSymbolResponse>
+            => call(DOCUMENT_SYMBOL);
+        moniker(types::MonikerParams) -> Option<Vec<::lsp_protocols::types::Moniker>>
+            => call(MONIKER);
+        prepare_call_hierarchy(types::CallHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyItem>>
+            => call(PREPARE_CALL_HIERARCHY);
+        prepare_type_hierarchy(types::TypeHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
+            => call(PREPARE_TYPE_HIERARCHY);
+        hover(types::HoverParams) -> Option<types::Hover> => call(HOVER);
+        signature_help(types::SignatureHelpParams) -> Option<types::SignatureHelp>
+            => call(SIGNATURE_HELP);
+        document_diagnostic(types::DocumentDiagnosticParams) -> types::DocumentDiagnosticReport
+            => call(DOCUMENT_DIAGNOSTIC);
+        code_lens(types::CodeLensParams) -> Option<Vec<::lsp_protocols::types::CodeLens>>
+            => call(CODE_LENS);
+        document_link(types::DocumentLinkParams) -> Option<Vec<::lsp_protocols::types::DocumentLink>>
+            => call(DOCUMENT_LINK);
+        folding_range(types::FoldingRangeParams) -> Option<Vec<::lsp_protocols::types::FoldingRange>>
+            => call(FOLDING_RANGE);
+        selection_range(types::SelectionRangeParams) -> Option<Vec<::lsp_protocols::types::SelectionRange>>
+            => call(SELECTION_RANGE);
+        semantic_tokens_full(types::SemanticTokensParams) -> Option<types::SemanticTokens>
+            => call(SEMANTIC_TOKENS_FULL);
+        semantic_tokens_delta(types::SemanticTokensDeltaParams) -> Option<types::SemanticTokensFullDeltaResult>
+            => call(SEMANTIC_TOKENS_DELTA);
+        semantic_tokens_range(types::SemanticTokensRangeParams) -> Option<types::SemanticTokens>
+            => call(SEMANTIC_TOKENS_RANGE);
+        inlay_hint(types::InlayHintParams) -> Option<Vec<::lsp_protocols::types::InlayHint>>
+            => call(INLAY_HINT);
+        inline_value(types::InlineValueParams) -> Option<Vec<::lsp_protocols::types::InlineValue>>
+            => call(INLINE_VALUE);
+        document_color(types::DocumentColorParams) -> Vec<::lsp_protocols::types::ColorInformation>
+            => call(DOCUMENT_COLOR);
+        color_presentation(types::ColorPresentationParams) -> Vec<::lsp_protocols::types::ColorPresentation>
+            => call(COLOR_PRESENTATION);
+        completion(types::CompletionParams) -> Option<types::CompletionResponse>
+            => call(COMPLETION);
+        code_action(types::CodeActionParams) -> Option<types::CodeActionResponse>
+            => call(CODE_ACTION);
+        formatting(types::DocumentFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(FORMATTING);
+        range_formatting(types::DocumentRangeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(RANGE_FORMATTING);
+        on_type_formatting(types::DocumentOnTypeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
+            => call(ON_TYPE_FORMATTING);
+        prepare_rename(types::TextDocumentPositionParams) -> Option<types::PrepareRenameResponse>
+            => call(PREPARE_RENAME);
+        rename(types::RenameParams) -> Option<types::WorkspaceEdit> => call(RENAME);
+        linked_editing_range(types::LinkedEditingRangeParams) -> Option<types::LinkedEditingRanges>
+            => call(LINKED_EDITING_RANGE);
+        incoming_calls(types::CallHierarchyIncomingCallsParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>
+            => call(INCOMING_CALLS);
+        outgoing_calls(types::CallHierarchyOutgoingCallsParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>
+            => call(OUTGOING_CALLS);
+        supertypes(types::TypeHierarchySupertypesParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
+            => call(SUPERTYPES);
+        subtypes(types::TypeHierarchySubtypesParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
+            => call(SUBTYPES);
+        resolve_code_lens(types::CodeLens) -> types::CodeLens => call(RESOLVE_CODE_LENS);
+        resolve_document_link(types::DocumentLink) -> types::DocumentLink
+            => call(RESOLVE_DOCUMENT_LINK);
+        resolve_inlay_hint(types::InlayHint) -> types::InlayHint => call(RESOLVE_INLAY_HINT);
+        resolve_completion(types::CompletionItem) -> types::CompletionItem
+            => call(RESOLVE_COMPLETION);
+        resolve_code_action(types::CodeAction) -> types::CodeAction => call(RESOLVE_CODE_ACTION);
+        workspace_symbol(types::WorkspaceSymbolParams) -> Option<types::WorkspaceSymbolResponse>
+            => call(WORKSPACE_SYMBOL);
+        resolve_workspace_symbol(types::WorkspaceSymbol) -> types::WorkspaceSymbol
+            => call(RESOLVE_WORKSPACE_SYMBOL);
+        workspace_diagnostic(types::WorkspaceDiagnosticParams) -> types::WorkspaceDiagnosticReport
+            => call(WORKSPACE_DIAGNOSTIC);
+        execute_command(types::ExecuteCommandParams) -> Option<typed::Value>
+            => call(EXECUTE_COMMAND);
+        will_create_files(types::CreateFilesParams) -> Option<types::WorkspaceEdit>
+            => call(WILL_CREATE_FILES);
+        will_rename_files(types::RenameFilesParams) -> Option<types::WorkspaceEdit>
+            => call(WILL_RENAME_FILES);
+        will_delete_files(types::DeleteFilesParams) -> Option<types::WorkspaceEdit>
+            => call(WILL_DELETE_FILES);
+        send_did_create_files(types::CreateFilesParams) => notify(DID_CREATE_FILES);
+        send_did_rename_files(types::RenameFilesParams) => notify(DID_RENAME_FILES);
+        send_did_delete_files(types::DeleteFilesParams) => notify(DID_DELETE_FILES);
+        send_did_change_watched_files(types::DidChangeWatchedFilesParams)
+            => notify(DID_CHANGE_WATCHED_FILES);
+        send_did_change_workspace_folders(types::DidChangeWorkspaceFoldersParams)
+            => notify(DID_CHANGE_WORKSPACE_FOLDERS);
+        send_did_change_configuration(types::DidChangeConfigurationParams)
+            => notify(DID_CHANGE_CONFIGURATION);
+        send_set_trace(types::SetTraceParams) => notify(SET_TRACE);
+        send_extension(typed::WithMethod<Option<typed::Value>>) => notify(EXTENSION);
     }
 
     typed::roles::incoming! {
@@ -4090,19 +3509,9 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        WorkHandle;
-    }
-
-    impl WorkHandle {
-        /// See [`server::Work::send_progress`](super::server::Work::send_progress).
-        pub fn send_progress(&self, params: types::ProgressParams) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::PROGRESS, &params)
-        }
-
-        /// See [`server::Work::send_progress_end`](super::server::Work::send_progress_end).
-        pub fn send_progress_end(&self, params: types::ProgressParams) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::PROGRESS_END, &params)
-        }
+        WorkHandle of super::server::Work, LspError;
+        send_progress(types::ProgressParams) => notify_step(PROGRESS);
+        send_progress_end(types::ProgressParams) => notify_step(PROGRESS_END);
     }
 
     /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
@@ -4698,136 +4107,34 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`LspServer::send_show_message`](super::LspServer::send_show_message).
-        pub fn send_show_message(
-            &self,
-            params: types::ShowMessageParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::SHOW_MESSAGE, &params)
-        }
-
-        /// See [`LspServer::send_log_message`](super::LspServer::send_log_message).
-        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'static> {
-            self.handle.notify(messages::LOG_MESSAGE, &params)
-        }
-
-        /// See [`LspServer::send_telemetry`](super::LspServer::send_telemetry).
-        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'static> {
-            self.handle.notify(messages::TELEMETRY, &params)
-        }
-
-        /// See [`LspServer::show_message_request`](super::LspServer::show_message_request).
-        pub fn show_message_request(
-            &self,
-            params: types::ShowMessageRequestParams,
-        ) -> CancellableCall<'static, Option<types::MessageActionItem>> {
-            self.handle.call(messages::SHOW_MESSAGE_REQUEST, &params)
-        }
-
-        /// See [`LspServer::send_publish_diagnostics`](super::LspServer::send_publish_diagnostics).
-        pub fn send_publish_diagnostics(
-            &self,
-            params: types::PublishDiagnosticsParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::PUBLISH_DIAGNOSTICS, &params)
-        }
-
-        /// See [`LspServer::register_capability`](super::LspServer::register_capability).
-        pub fn register_capability(&self, params: types::RegistrationParams) -> Call<'static, ()> {
-            self.handle.call(messages::REGISTER_CAPABILITY, &params)
-        }
-
-        /// See [`LspServer::unregister_capability`](super::LspServer::unregister_capability).
-        pub fn unregister_capability(
-            &self,
-            params: types::UnregistrationParams,
-        ) -> Call<'static, ()> {
-            self.handle.call(messages::UNREGISTER_CAPABILITY, &params)
-        }
-
-        /// See [`LspServer::configuration`](super::LspServer::configuration).
-        pub fn configuration(
-            &self,
-            params: types::ConfigurationParams,
-        ) -> CancellableCall<'static, Vec<::lsp_protocols::types::LSPAny>> {
-            self.handle.call(messages::CONFIGURATION, &params)
-        }
-
-        /// See [`LspServer::workspace_folders`](super::LspServer::workspace_folders).
-        pub fn workspace_folders(
-            &self,
-        ) -> CancellableCall<'static, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>> {
-            self.handle.call(messages::WORKSPACE_FOLDERS, &())
-        }
-
-        /// See [`LspServer::apply_edit`](super::LspServer::apply_edit).
-        pub fn apply_edit(
-            &self,
-            params: types::ApplyWorkspaceEditParams,
-        ) -> CancellableCall<'static, types::ApplyWorkspaceEditResponse> {
-            self.handle.call(messages::APPLY_EDIT, &params)
-        }
-
-        /// See [`LspServer::show_document`](super::LspServer::show_document).
-        pub fn show_document(
-            &self,
-            params: types::ShowDocumentParams,
-        ) -> CancellableCall<'static, types::ShowDocumentResult> {
-            self.handle.call(messages::SHOW_DOCUMENT, &params)
-        }
-
-        /// See [`LspServer::refresh_semantic_tokens`](super::LspServer::refresh_semantic_tokens).
-        pub fn refresh_semantic_tokens(&self) -> Call<'static, ()> {
-            self.handle.call(messages::REFRESH_SEMANTIC_TOKENS, &())
-        }
-
-        /// See [`LspServer::refresh_code_lens`](super::LspServer::refresh_code_lens).
-        pub fn refresh_code_lens(&self) -> Call<'static, ()> {
-            self.handle.call(messages::REFRESH_CODE_LENS, &())
-        }
-
-        /// See [`LspServer::refresh_inlay_hints`](super::LspServer::refresh_inlay_hints).
-        pub fn refresh_inlay_hints(&self) -> Call<'static, ()> {
-            self.handle.call(messages::REFRESH_INLAY_HINTS, &())
-        }
-
-        /// See [`LspServer::refresh_inline_values`](super::LspServer::refresh_inline_values).
-        pub fn refresh_inline_values(&self) -> Call<'static, ()> {
-            self.handle.call(messages::REFRESH_INLINE_VALUES, &())
-        }
-
-        /// See [`LspServer::refresh_diagnostics`](super::LspServer::refresh_diagnostics).
-        pub fn refresh_diagnostics(&self) -> Call<'static, ()> {
-            self.handle.call(messages::REFRESH_DIAGNOSTICS, &())
-        }
-
-        /// See [`LspServer::send_create_progress`](super::LspServer::send_create_progress).
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_create_progress(
-            &self,
-            params: types::WorkDoneProgressCreateParams,
-        ) -> Result<Work<super::Creating>, super::LspError> {
-            self.handle.open(messages::CREATE_PROGRESS, &params).await.map(Work::at)
-        }
-
-        /// See [`LspServer::send_log_trace`](super::LspServer::send_log_trace).
-        pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'static> {
-            self.handle.notify(messages::LOG_TRACE, &params)
-        }
-
-        /// See [`LspServer::send_extension`](super::LspServer::send_extension).
-        pub fn send_extension(
-            &self,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::EXTENSION, &params)
-        }
+        Handle of super::LspServer, LspError;
+        send_show_message(types::ShowMessageParams) => notify(SHOW_MESSAGE);
+        send_log_message(types::LogMessageParams) => notify(LOG_MESSAGE);
+        send_telemetry(typed::Value) => notify(TELEMETRY);
+        show_message_request(types::ShowMessageRequestParams) -> Option<types::MessageActionItem>
+            => call(SHOW_MESSAGE_REQUEST);
+        send_publish_diagnostics(types::PublishDiagnosticsParams) => notify(PUBLISH_DIAGNOSTICS);
+        register_capability(types::RegistrationParams) -> ()
+            => uncancellable_call(REGISTER_CAPABILITY);
+        unregister_capability(types::UnregistrationParams) -> ()
+            => uncancellable_call(UNREGISTER_CAPABILITY);
+        configuration(types::ConfigurationParams) -> Vec<::lsp_protocols::types::LSPAny>
+            => call(CONFIGURATION);
+        workspace_folders() -> Option<Vec<::lsp_protocols::types::WorkspaceFolder>>
+            => call(WORKSPACE_FOLDERS);
+        apply_edit(types::ApplyWorkspaceEditParams) -> types::ApplyWorkspaceEditResponse
+            => call(APPLY_EDIT);
+        show_document(types::ShowDocumentParams) -> types::ShowDocumentResult
+            => call(SHOW_DOCUMENT);
+        refresh_semantic_tokens() -> () => uncancellable_call(REFRESH_SEMANTIC_TOKENS);
+        refresh_code_lens() -> () => uncancellable_call(REFRESH_CODE_LENS);
+        refresh_inlay_hints() -> () => uncancellable_call(REFRESH_INLAY_HINTS);
+        refresh_inline_values() -> () => uncancellable_call(REFRESH_INLINE_VALUES);
+        refresh_diagnostics() -> () => uncancellable_call(REFRESH_DIAGNOSTICS);
+        send_create_progress(types::WorkDoneProgressCreateParams) -> Work<super::Creating>
+            => open(CREATE_PROGRESS);
+        send_log_trace(types::LogTraceParams) => notify(LOG_TRACE);
+        send_extension(typed::WithMethod<Option<typed::Value>>) => notify(EXTENSION);
     }
 
     typed::roles::incoming! {

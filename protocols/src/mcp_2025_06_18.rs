@@ -638,19 +638,9 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        SubscriptionHandle;
-    }
-
-    impl SubscriptionHandle {
-        /// See [`client::Subscription::subscribe`](super::client::Subscription::subscribe).
-        pub fn subscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
-            self.handle.call_step(messages::RESOURCES_SUBSCRIBE, &params)
-        }
-
-        /// See [`client::Subscription::unsubscribe`](super::client::Subscription::unsubscribe).
-        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
-            self.handle.call_step(messages::RESOURCES_UNSUBSCRIBE, &params)
-        }
+        SubscriptionHandle of super::client::Subscription, McpError;
+        subscribe(types::ResourceParams) -> () => call_step(RESOURCES_SUBSCRIBE);
+        unsubscribe(types::ResourceParams) -> () => call_step(RESOURCES_UNSUBSCRIBE);
     }
 
     /// What a `McpClient` may send at any time, for tasks
@@ -663,145 +653,34 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`McpClient::ping`](super::McpClient::ping).
-        pub fn ping(&self) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::PING, &())
-        }
-
-        /// See [`McpClient::list_tools`](super::McpClient::list_tools).
-        pub fn list_tools(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListToolsResult> {
-            self.handle.call(messages::TOOLS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_tools_pages`](super::McpClient::list_tools_pages).
-        pub fn list_tools_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListToolsResult> {
-            self.handle.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::call_tool`](super::McpClient::call_tool).
-        pub fn call_tool(
-            &self,
-            params: types::CallToolParams,
-        ) -> CancellableCall<'static, types::CallToolResult> {
-            self.handle.call(messages::TOOLS_CALL, &params)
-        }
-
-        /// See [`McpClient::list_resources`](super::McpClient::list_resources).
-        pub fn list_resources(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListResourcesResult> {
-            self.handle.call(messages::RESOURCES_LIST, &params)
-        }
-
-        /// See [`McpClient::list_resources_pages`](super::McpClient::list_resources_pages).
-        pub fn list_resources_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListResourcesResult> {
-            self.handle.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::list_resource_templates`](super::McpClient::list_resource_templates).
-        pub fn list_resource_templates(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListResourceTemplatesResult> {
-            self.handle.call(messages::RESOURCE_TEMPLATES_LIST, &params)
-        }
-
-        /// See [`McpClient::list_resource_templates_pages`](super::McpClient::list_resource_templates_pages).
-        pub fn list_resource_templates_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListResourceTemplatesResult> {
-            self.handle
-                .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::read_resource`](super::McpClient::read_resource).
-        pub fn read_resource(
-            &self,
-            params: types::ResourceParams,
-        ) -> CancellableCall<'static, types::ReadResourceResult> {
-            self.handle.call(messages::RESOURCES_READ, &params)
-        }
-
-        /// See [`McpClient::list_prompts`](super::McpClient::list_prompts).
-        pub fn list_prompts(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListPromptsResult> {
-            self.handle.call(messages::PROMPTS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_prompts_pages`](super::McpClient::list_prompts_pages).
-        pub fn list_prompts_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListPromptsResult> {
-            self.handle.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::get_prompt`](super::McpClient::get_prompt).
-        pub fn get_prompt(
-            &self,
-            params: types::GetPromptParams,
-        ) -> CancellableCall<'static, types::GetPromptResult> {
-            self.handle.call(messages::PROMPTS_GET, &params)
-        }
-
-        /// See [`McpClient::complete`](super::McpClient::complete).
-        pub fn complete(
-            &self,
-            params: types::CompleteParams,
-        ) -> CancellableCall<'static, types::CompleteResult> {
-            self.handle.call(messages::COMPLETE, &params)
-        }
-
-        /// See [`McpClient::set_level`](super::McpClient::set_level).
-        pub fn set_level(&self, params: types::SetLevelParams) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::SET_LEVEL, &params)
-        }
-
-        /// See [`McpClient::send_resources_subscribe`](super::McpClient::send_resources_subscribe).
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_resources_subscribe(
-            &self,
-            params: types::ResourceParams,
-        ) -> Result<Subscription<super::Subscribing>, super::McpError> {
-            self.handle.open(messages::RESOURCES_SUBSCRIBE, &params).await.map(Subscription::at)
-        }
-
-        /// See [`McpClient::subscribe`](super::McpClient::subscribe).
-        pub fn subscribe(
-            &self,
-            params: types::ResourceParams,
-        ) -> CancellableCall<'static, Subscription<super::Watched>> {
-            self.handle.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
-        }
-
-        /// See [`McpClient::unsubscribe`](super::McpClient::unsubscribe).
-        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::RESOURCES_UNSUBSCRIBE, &params)
-        }
-
-        /// See [`McpClient::send_roots_list_changed`](super::McpClient::send_roots_list_changed).
-        pub fn send_roots_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::ROOTS_LIST_CHANGED, &())
-        }
+        Handle of super::McpClient, McpError;
+        ping() -> () => call(PING);
+        list_tools(Option<types::PaginatedParams>) -> types::ListToolsResult => call(TOOLS_LIST);
+        list_tools_pages(Option<types::PaginatedParams>) -> types::ListToolsResult
+            => pages(TOOLS_LIST, ["cursor"], ["nextCursor"]);
+        call_tool(types::CallToolParams) -> types::CallToolResult => call(TOOLS_CALL);
+        list_resources(Option<types::PaginatedParams>) -> types::ListResourcesResult
+            => call(RESOURCES_LIST);
+        list_resources_pages(Option<types::PaginatedParams>) -> types::ListResourcesResult
+            => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
+        list_resource_templates(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
+            => call(RESOURCE_TEMPLATES_LIST);
+        list_resource_templates_pages(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
+            => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
+        read_resource(types::ResourceParams) -> types::ReadResourceResult => call(RESOURCES_READ);
+        list_prompts(Option<types::PaginatedParams>) -> types::ListPromptsResult
+            => call(PROMPTS_LIST);
+        list_prompts_pages(Option<types::PaginatedParams>) -> types::ListPromptsResult
+            => pages(PROMPTS_LIST, ["cursor"], ["nextCursor"]);
+        get_prompt(types::GetPromptParams) -> types::GetPromptResult => call(PROMPTS_GET);
+        complete(types::CompleteParams) -> types::CompleteResult => call(COMPLETE);
+        set_level(types::SetLevelParams) -> () => call(SET_LEVEL);
+        send_resources_subscribe(types::ResourceParams) -> Subscription<super::Subscribing>
+            => open(RESOURCES_SUBSCRIBE);
+        subscribe(types::ResourceParams) -> Subscription<super::Watched>
+            => exchange_empty(RESOURCES_SUBSCRIBE);
+        unsubscribe(types::ResourceParams) -> () => call(RESOURCES_UNSUBSCRIBE);
+        send_roots_list_changed() => notify(ROOTS_LIST_CHANGED);
     }
 
     typed::roles::incoming! {
@@ -1424,17 +1303,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        SubscriptionHandle;
-    }
-
-    impl SubscriptionHandle {
-        /// See [`server::Subscription::send_resource_updated`](super::server::Subscription::send_resource_updated).
-        pub fn send_resource_updated(
-            &self,
-            params: types::ResourceUpdatedParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::RESOURCE_UPDATED, &params)
-        }
+        SubscriptionHandle of super::server::Subscription, McpError;
+        send_resource_updated(types::ResourceUpdatedParams) => notify_step(RESOURCE_UPDATED);
     }
 
     /// What a `McpServer` may send at any time, for tasks
@@ -1447,69 +1317,17 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`McpServer::ping`](super::McpServer::ping).
-        pub fn ping(&self) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::PING, &())
-        }
-
-        /// See [`McpServer::send_log_message`](super::McpServer::send_log_message).
-        pub fn send_log_message(
-            &self,
-            params: types::LoggingMessageParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::LOG_MESSAGE, &params)
-        }
-
-        /// See [`McpServer::create_message`](super::McpServer::create_message).
-        pub fn create_message(
-            &self,
-            params: types::CreateMessageParams,
-        ) -> CancellableCall<'static, types::CreateMessageResult> {
-            self.handle.call(messages::CREATE_MESSAGE, &params)
-        }
-
-        /// See [`McpServer::list_roots`](super::McpServer::list_roots).
-        pub fn list_roots(
-            &self,
-            params: Option<types::RequestParams>,
-        ) -> CancellableCall<'static, types::ListRootsResult> {
-            self.handle.call(messages::ROOTS_LIST, &params)
-        }
-
-        /// See [`McpServer::elicit`](super::McpServer::elicit).
-        pub fn elicit(
-            &self,
-            params: types::ElicitFormParams,
-        ) -> CancellableCall<'static, types::ElicitResult> {
-            self.handle.call(messages::ELICIT, &params)
-        }
-
-        /// See [`McpServer::send_tools_list_changed`](super::McpServer::send_tools_list_changed).
-        pub fn send_tools_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::TOOLS_LIST_CHANGED, &())
-        }
-
-        /// See [`McpServer::send_resources_list_changed`](super::McpServer::send_resources_list_changed).
-        pub fn send_resources_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::RESOURCES_LIST_CHANGED, &())
-        }
-
-        /// See [`McpServer::send_prompts_list_changed`](super::McpServer::send_prompts_list_changed).
-        pub fn send_prompts_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::PROMPTS_LIST_CHANGED, &())
-        }
-
-        /// See [`McpServer::send_resource_updated`](super::McpServer::send_resource_updated).
-        pub fn send_resource_updated(
-            &self,
-            params: types::ResourceUpdatedParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::RESOURCE_UPDATED, &params)
-        }
+        Handle of super::McpServer, McpError;
+        ping() -> () => call(PING);
+        send_log_message(types::LoggingMessageParams) => notify(LOG_MESSAGE);
+        create_message(types::CreateMessageParams) -> types::CreateMessageResult
+            => call(CREATE_MESSAGE);
+        list_roots(Option<types::RequestParams>) -> types::ListRootsResult => call(ROOTS_LIST);
+        elicit(types::ElicitFormParams) -> types::ElicitResult => call(ELICIT);
+        send_tools_list_changed() => notify(TOOLS_LIST_CHANGED);
+        send_resources_list_changed() => notify(RESOURCES_LIST_CHANGED);
+        send_prompts_list_changed() => notify(PROMPTS_LIST_CHANGED);
+        send_resource_updated(types::ResourceUpdatedParams) => notify(RESOURCE_UPDATED);
     }
 
     typed::roles::incoming! {
@@ -2063,714 +1881,368 @@ mod tables {
         use super::tables;
 
         tables::shapes! {
-            PROGRESS_TOKEN = NamedShape::named(
-                "ProgressToken",
-                Shape::union(const { &[Shape::Text, Shape::Int] }),
-            );
-            REQUEST_ID = NamedShape::named(
-                "RequestId",
-                Shape::union(const { &[Shape::Text, Shape::Int] }),
-            );
-            REQUEST_META = NamedShape::named(
-                "RequestMeta",
-                Shape::record_with_rest(const { &[
-                    optional("progressToken", Shape::Named(PROGRESS_TOKEN)),
-                ] }),
-            );
-            REQUEST_PARAMS = NamedShape::named(
-                "RequestParams",
-                Shape::record(const { &[optional("_meta", Shape::Named(REQUEST_META))] }),
-            );
-            NOTIFICATION_PARAMS = NamedShape::named(
-                "NotificationParams",
-                Shape::record(const { &[optional("_meta", Shape::Object)] }),
-            );
-            EMPTY_RESULT = NamedShape::named(
-                "EmptyResult",
-                Shape::record_with_rest(const { &[optional("_meta", Shape::Object)] }),
-            );
-            PAGINATED_PARAMS = NamedShape::named(
-                "PaginatedParams",
-                Shape::record(const { &[
-                    optional("cursor", Shape::Text),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            PAGINATED_RESULT = NamedShape::named(
-                "PaginatedResult",
-                Shape::record_with_rest(const { &[
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            NAMED = NamedShape::named(
-                "Named",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                ] }),
-            );
-            ANNOTATED = NamedShape::named(
-                "Annotated",
-                Shape::record(const { &[
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ANNOTATIONS = NamedShape::named(
-                "Annotations",
-                Shape::record(const { &[
-                    optional("audience", Shape::list(const { &Shape::Named(ROLE) })),
-                    optional("priority", Shape::Number),
-                    optional("lastModified", Shape::Text),
-                ] }),
-            );
-            ROLE = NamedShape::named(
-                "Role",
-                Shape::union(const { &[Shape::literal("user"), Shape::literal("assistant")] }),
-            );
-            CONTENT_BLOCK = NamedShape::named(
-                "ContentBlock",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_CONTENT),
-                    Shape::Named(IMAGE_CONTENT),
-                    Shape::Named(EMBEDDED_RESOURCE),
-                    Shape::Named(AUDIO_CONTENT),
-                    Shape::Named(RESOURCE_LINK),
-                ] }),
-            );
-            TEXT_CONTENT = NamedShape::named(
-                "TextContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("text")),
-                    required("text", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            IMAGE_CONTENT = NamedShape::named(
-                "ImageContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("image")),
-                    required("data", Shape::Text),
-                    required("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            EMBEDDED_RESOURCE = NamedShape::named(
-                "EmbeddedResource",
-                Shape::record(const { &[
-                    required("type", Shape::literal("resource")),
-                    required("resource", Shape::Named(RESOURCE_CONTENTS)),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_CONTENTS = NamedShape::named(
-                "ResourceContents",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_RESOURCE_CONTENTS),
-                    Shape::Named(BLOB_RESOURCE_CONTENTS),
-                ] }),
-            );
-            RESOURCE_ORIGIN = NamedShape::named(
-                "ResourceOrigin",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TEXT_RESOURCE_CONTENTS = NamedShape::named(
-                "TextResourceContents",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    required("text", Shape::Text),
-                ] }),
-            );
-            BLOB_RESOURCE_CONTENTS = NamedShape::named(
-                "BlobResourceContents",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    required("blob", Shape::Text),
-                ] }),
-            );
-            CANCELLED_PARAMS = NamedShape::named(
-                "CancelledParams",
-                Shape::record(const { &[
-                    required("requestId", Shape::Named(REQUEST_ID)),
-                    optional("reason", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            PROGRESS_PARAMS = NamedShape::named(
-                "ProgressParams",
-                Shape::record(const { &[
-                    required("progressToken", Shape::Named(PROGRESS_TOKEN)),
-                    required("progress", Shape::Number),
-                    optional("total", Shape::Number),
-                    optional("_meta", Shape::Object),
-                    optional("message", Shape::Text),
-                ] }),
-            );
-            INITIALIZE_PARAMS = NamedShape::named(
-                "InitializeParams",
-                Shape::record(const { &[
-                    required("protocolVersion", Shape::Text),
-                    required("capabilities", Shape::Named(CLIENT_CAPABILITIES)),
-                    required("clientInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            INITIALIZE_RESULT = NamedShape::named(
-                "InitializeResult",
-                Shape::record_with_rest(const { &[
-                    required("protocolVersion", Shape::Text),
-                    required("capabilities", Shape::Named(SERVER_CAPABILITIES)),
-                    required("serverInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("instructions", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            IMPLEMENTATION = NamedShape::named(
-                "Implementation",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    required("version", Shape::Text),
-                ] }),
-            );
-            CLIENT_CAPABILITIES = NamedShape::named(
-                "ClientCapabilities",
-                Shape::record_with_rest(const { &[
-                    optional("experimental", Shape::map(const { &Shape::Object })),
-                    optional("roots", Shape::Named(ROOTS_CAPABILITY)),
-                    optional("sampling", Shape::Object),
-                    optional("elicitation", Shape::Object),
-                ] }),
-            );
-            ROOTS_CAPABILITY = NamedShape::named(
-                "RootsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            SERVER_CAPABILITIES = NamedShape::named(
-                "ServerCapabilities",
-                Shape::record_with_rest(const { &[
-                    optional("experimental", Shape::map(const { &Shape::Object })),
-                    optional("logging", Shape::Object),
-                    optional("prompts", Shape::Named(PROMPTS_CAPABILITY)),
-                    optional("resources", Shape::Named(RESOURCES_CAPABILITY)),
-                    optional("tools", Shape::Named(TOOLS_CAPABILITY)),
-                    optional("completions", Shape::Object),
-                ] }),
-            );
-            PROMPTS_CAPABILITY = NamedShape::named(
-                "PromptsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            RESOURCES_CAPABILITY = NamedShape::named(
-                "ResourcesCapability",
-                Shape::record(const { &[
-                    optional("subscribe", Shape::Bool),
-                    optional("listChanged", Shape::Bool),
-                ] }),
-            );
-            TOOLS_CAPABILITY = NamedShape::named(
-                "ToolsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            CREATE_MESSAGE_PARAMS = NamedShape::named(
-                "CreateMessageParams",
-                Shape::record(const { &[
-                    required("messages", Shape::list(const { &Shape::Named(SAMPLING_MESSAGE) })),
-                    optional("modelPreferences", Shape::Named(MODEL_PREFERENCES)),
-                    optional("systemPrompt", Shape::Text),
-                    optional("includeContext", Shape::Named(INCLUDE_CONTEXT)),
-                    optional("temperature", Shape::Number),
-                    required("maxTokens", Shape::Int),
-                    optional("stopSequences", Shape::list(const { &Shape::Text })),
-                    optional("metadata", Shape::Object),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            INCLUDE_CONTEXT = NamedShape::named(
-                "IncludeContext",
-                Shape::union(const { &[
-                    Shape::literal("none"),
-                    Shape::literal("thisServer"),
-                    Shape::literal("allServers"),
-                ] }),
-            );
-            SAMPLING_MESSAGE = NamedShape::named(
-                "SamplingMessage",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(SAMPLING_CONTENT)),
-                ] }),
-            );
-            SAMPLING_CONTENT = NamedShape::named(
-                "SamplingContent",
-                Shape::Named(SAMPLING_CONTENT_BLOCK),
-            );
-            SAMPLING_CONTENT_BLOCK = NamedShape::named(
-                "SamplingContentBlock",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_CONTENT),
-                    Shape::Named(IMAGE_CONTENT),
-                    Shape::Named(AUDIO_CONTENT),
-                ] }),
-            );
-            MODEL_PREFERENCES = NamedShape::named(
-                "ModelPreferences",
-                Shape::record(const { &[
-                    optional("hints", Shape::list(const { &Shape::Named(MODEL_HINT) })),
-                    optional("costPriority", Shape::Number),
-                    optional("speedPriority", Shape::Number),
-                    optional("intelligencePriority", Shape::Number),
-                ] }),
-            );
-            MODEL_HINT = NamedShape::named(
-                "ModelHint",
-                Shape::record_with_rest(const { &[optional("name", Shape::Text)] }),
-            );
-            CREATE_MESSAGE_RESULT = NamedShape::named(
-                "CreateMessageResult",
-                Shape::record_with_rest(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(SAMPLING_CONTENT)),
-                    required("model", Shape::Text),
-                    optional("stopReason", Shape::Named(STOP_REASON)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            STOP_REASON = NamedShape::named(
-                "StopReason",
-                Shape::union(const { &[
-                    Shape::literal("endTurn"),
-                    Shape::literal("stopSequence"),
-                    Shape::literal("maxTokens"),
-                    Shape::Text,
-                ] }),
-            );
-            LIST_ROOTS_RESULT = NamedShape::named(
-                "ListRootsResult",
-                Shape::record_with_rest(const { &[
-                    required("roots", Shape::list(const { &Shape::Named(ROOT) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ROOT = NamedShape::named(
-                "Root",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("name", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            OFFERED = NamedShape::named(
-                "Offered",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            LIST_TOOLS_RESULT = NamedShape::named(
-                "ListToolsResult",
-                Shape::record_with_rest(const { &[
-                    required("tools", Shape::list(const { &Shape::Named(TOOL) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL = NamedShape::named(
-                "Tool",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("description", Shape::Text),
-                    required("inputSchema", Shape::Named(OBJECT_SCHEMA)),
-                    optional("annotations", Shape::Named(TOOL_ANNOTATIONS)),
-                    optional("outputSchema", Shape::Named(OBJECT_SCHEMA)),
-                ] }),
-            );
-            OBJECT_SCHEMA = NamedShape::named(
-                "ObjectSchema",
-                Shape::record_with_rest(const { &[
-                    required("type", Shape::literal("object")),
-                    optional("properties", Shape::map(const { &Shape::Named(MEMBER_SCHEMA) })),
-                    optional("required", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            MEMBER_SCHEMA = NamedShape::named(
-                "MemberSchema",
-                Shape::union(const { &[Shape::Object, Shape::Bool] }),
-            );
-            CALL_TOOL_PARAMS = NamedShape::named(
-                "CallToolParams",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("arguments", Shape::Object),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            CALL_TOOL_RESULT = NamedShape::named(
-                "CallToolResult",
-                Shape::record_with_rest(const { &[
-                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
-                    optional("isError", Shape::Bool),
-                    optional("_meta", Shape::Object),
-                    optional("structuredContent", Shape::Object),
-                ] }),
-            );
-            LIST_RESOURCES_RESULT = NamedShape::named(
-                "ListResourcesResult",
-                Shape::record_with_rest(const { &[
-                    required("resources", Shape::list(const { &Shape::Named(RESOURCE) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE = NamedShape::named(
-                "Resource",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("size", Shape::Int),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            LIST_RESOURCE_TEMPLATES_RESULT = NamedShape::named(
-                "ListResourceTemplatesResult",
-                Shape::record_with_rest(const { &[
-                    required(
-                        "resourceTemplates",
-                        Shape::list(const { &Shape::Named(RESOURCE_TEMPLATE) }),
-                    ),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_TEMPLATE = NamedShape::named(
-                "ResourceTemplate",
-                Shape::record(const { &[
-                    required("uriTemplate", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            RESOURCE_PARAMS = NamedShape::named(
-                "ResourceParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            READ_RESOURCE_RESULT = NamedShape::named(
-                "ReadResourceResult",
-                Shape::record_with_rest(const { &[
-                    required("contents", Shape::list(const { &Shape::Named(RESOURCE_CONTENTS) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_UPDATED_PARAMS = NamedShape::named(
-                "ResourceUpdatedParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            LIST_PROMPTS_RESULT = NamedShape::named(
-                "ListPromptsResult",
-                Shape::record_with_rest(const { &[
-                    required("prompts", Shape::list(const { &Shape::Named(PROMPT) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            PROMPT = NamedShape::named(
-                "Prompt",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("description", Shape::Text),
-                    optional("arguments", Shape::list(const { &Shape::Named(PROMPT_ARGUMENT) })),
-                ] }),
-            );
-            PROMPT_ARGUMENT = NamedShape::named(
-                "PromptArgument",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("required", Shape::Bool),
-                ] }),
-            );
-            GET_PROMPT_PARAMS = NamedShape::named(
-                "GetPromptParams",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("arguments", Shape::map(const { &Shape::Text })),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            GET_PROMPT_RESULT = NamedShape::named(
-                "GetPromptResult",
-                Shape::record_with_rest(const { &[
-                    optional("description", Shape::Text),
-                    required("messages", Shape::list(const { &Shape::Named(PROMPT_MESSAGE) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            PROMPT_MESSAGE = NamedShape::named(
-                "PromptMessage",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(CONTENT_BLOCK)),
-                ] }),
-            );
-            COMPLETE_PARAMS = NamedShape::named(
-                "CompleteParams",
-                Shape::record(const { &[
-                    required("ref", Shape::Named(COMPLETION_REFERENCE)),
-                    required("argument", Shape::Named(COMPLETION_ARGUMENT)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                    optional("context", Shape::Named(COMPLETION_CONTEXT)),
-                ] }),
-            );
-            COMPLETION_REFERENCE = NamedShape::named(
-                "CompletionReference",
-                Shape::union(const { &[
-                    Shape::Named(PROMPT_REFERENCE),
-                    Shape::Named(RESOURCE_TEMPLATE_REFERENCE),
-                ] }),
-            );
-            PROMPT_REFERENCE = NamedShape::named(
-                "PromptReference",
-                Shape::record(const { &[
-                    required("type", Shape::literal("ref/prompt")),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                ] }),
-            );
-            RESOURCE_TEMPLATE_REFERENCE = NamedShape::named(
-                "ResourceTemplateReference",
-                Shape::record(const { &[
-                    required("type", Shape::literal("ref/resource")),
-                    required("uri", Shape::Text),
-                ] }),
-            );
-            COMPLETION_ARGUMENT = NamedShape::named(
-                "CompletionArgument",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    required("value", Shape::Text),
-                ] }),
-            );
-            COMPLETE_RESULT = NamedShape::named(
-                "CompleteResult",
-                Shape::record_with_rest(const { &[
-                    required("completion", Shape::Named(COMPLETION)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            COMPLETION = NamedShape::named(
-                "Completion",
-                Shape::record(const { &[
-                    required("values", Shape::list(const { &Shape::Text })),
-                    optional("total", Shape::Int),
-                    optional("hasMore", Shape::Bool),
-                ] }),
-            );
-            SET_LEVEL_PARAMS = NamedShape::named(
-                "SetLevelParams",
-                Shape::record(const { &[
-                    required("level", Shape::Named(LOGGING_LEVEL)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            LOGGING_LEVEL = NamedShape::named(
-                "LoggingLevel",
-                Shape::union(const { &[
-                    Shape::literal("debug"),
-                    Shape::literal("info"),
-                    Shape::literal("notice"),
-                    Shape::literal("warning"),
-                    Shape::literal("error"),
-                    Shape::literal("critical"),
-                    Shape::literal("alert"),
-                    Shape::literal("emergency"),
-                ] }),
-            );
-            LOGGING_MESSAGE_PARAMS = NamedShape::named(
-                "LoggingMessageParams",
-                Shape::record(const { &[
-                    required("level", Shape::Named(LOGGING_LEVEL)),
-                    optional("logger", Shape::Text),
-                    required("data", Shape::Any),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            AUDIO_CONTENT = NamedShape::named(
-                "AudioContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("audio")),
-                    required("data", Shape::Text),
-                    required("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL_ANNOTATIONS = NamedShape::named(
-                "ToolAnnotations",
-                Shape::record(const { &[
-                    optional("title", Shape::Text),
-                    optional("readOnlyHint", Shape::Bool),
-                    optional("destructiveHint", Shape::Bool),
-                    optional("idempotentHint", Shape::Bool),
-                    optional("openWorldHint", Shape::Bool),
-                ] }),
-            );
-            ELICIT_FORM_PARAMS = NamedShape::named(
-                "ElicitFormParams",
-                Shape::record(const { &[
-                    required("message", Shape::Text),
-                    required("requestedSchema", Shape::Named(FORM_SCHEMA)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            FORM_SCHEMA = NamedShape::named(
-                "FormSchema",
-                Shape::record_with_rest(const { &[
-                    required("type", Shape::literal("object")),
-                    required("properties", Shape::map(const { &Shape::Named(FIELD_SCHEMA) })),
-                    optional("required", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            FIELD_SCHEMA = NamedShape::named(
-                "FieldSchema",
-                Shape::union(const { &[
-                    Shape::Named(ENUM_SCHEMA),
-                    Shape::Named(STRING_SCHEMA),
-                    Shape::Named(NUMBER_SCHEMA),
-                    Shape::Named(BOOLEAN_SCHEMA),
-                ] }),
-            );
-            LABELLED = NamedShape::named(
-                "Labelled",
-                Shape::record(const { &[
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                ] }),
-            );
-            STRING_SCHEMA = NamedShape::named(
-                "StringSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minLength", Shape::Int),
-                    optional("maxLength", Shape::Int),
-                    optional("format", Shape::Named(STRING_FORMAT)),
-                ] }),
-            );
-            STRING_FORMAT = NamedShape::named(
-                "StringFormat",
-                Shape::union(const { &[
-                    Shape::literal("email"),
-                    Shape::literal("uri"),
-                    Shape::literal("date"),
-                    Shape::literal("date-time"),
-                ] }),
-            );
-            NUMBER_SCHEMA = NamedShape::named(
-                "NumberSchema",
-                Shape::record(const { &[
-                    required("type", Shape::Named(NUMBER_KIND)),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minimum", Shape::Number),
-                    optional("maximum", Shape::Number),
-                ] }),
-            );
-            NUMBER_KIND = NamedShape::named(
-                "NumberKind",
-                Shape::union(const { &[Shape::literal("number"), Shape::literal("integer")] }),
-            );
-            BOOLEAN_SCHEMA = NamedShape::named(
-                "BooleanSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("boolean")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("default", Shape::Bool),
-                ] }),
-            );
-            ENUM_SCHEMA = NamedShape::named(
-                "EnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    required("enum", Shape::list(const { &Shape::Text })),
-                    optional("enumNames", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            ELICIT_RESULT = NamedShape::named(
-                "ElicitResult",
-                Shape::record_with_rest(const { &[
-                    required("action", Shape::Named(ELICIT_ACTION)),
-                    optional("content", Shape::map(const { &Shape::Named(FIELD_VALUE) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ELICIT_ACTION = NamedShape::named(
-                "ElicitAction",
-                Shape::union(const { &[
-                    Shape::literal("accept"),
-                    Shape::literal("decline"),
-                    Shape::literal("cancel"),
-                ] }),
-            );
-            FIELD_VALUE = NamedShape::named(
-                "FieldValue",
-                Shape::union(const { &[Shape::Text, Shape::Number, Shape::Bool] }),
-            );
-            RESOURCE_LINK = NamedShape::named(
-                "ResourceLink",
-                Shape::record(const { &[
-                    required("type", Shape::literal("resource_link")),
-                    required("uri", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("size", Shape::Int),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            COMPLETION_CONTEXT = NamedShape::named(
-                "CompletionContext",
-                Shape::record(const { &[
-                    optional("arguments", Shape::map(const { &Shape::Text })),
-                ] }),
-            );
+            PROGRESS_TOKEN = "ProgressToken": Text | Int;
+            REQUEST_ID = "RequestId": Text | Int;
+            REQUEST_META = "RequestMeta": { "progressToken"?: PROGRESS_TOKEN, .. };
+            REQUEST_PARAMS = "RequestParams": { "_meta"?: REQUEST_META };
+            NOTIFICATION_PARAMS = "NotificationParams": { "_meta"?: Object };
+            EMPTY_RESULT = "EmptyResult": { "_meta"?: Object, .. };
+            PAGINATED_PARAMS = "PaginatedParams": { "cursor"?: Text, "_meta"?: REQUEST_META };
+            PAGINATED_RESULT = "PaginatedResult": { "nextCursor"?: Text, "_meta"?: Object, .. };
+            NAMED = "Named": { "name": Text, "title"?: Text };
+            ANNOTATED = "Annotated": { "annotations"?: ANNOTATIONS, "_meta"?: Object };
+            ANNOTATIONS = "Annotations": {
+                "audience"?: [ROLE],
+                "priority"?: Number,
+                "lastModified"?: Text,
+            };
+            ROLE = "Role": "user" | "assistant";
+            CONTENT_BLOCK = "ContentBlock": TEXT_CONTENT
+                | IMAGE_CONTENT
+                | EMBEDDED_RESOURCE
+                | AUDIO_CONTENT
+                | RESOURCE_LINK;
+            TEXT_CONTENT = "TextContent": {
+                "type": "text",
+                "text": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            IMAGE_CONTENT = "ImageContent": {
+                "type": "image",
+                "data": Text,
+                "mimeType": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            EMBEDDED_RESOURCE = "EmbeddedResource": {
+                "type": "resource",
+                "resource": RESOURCE_CONTENTS,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            RESOURCE_CONTENTS = "ResourceContents": TEXT_RESOURCE_CONTENTS | BLOB_RESOURCE_CONTENTS;
+            RESOURCE_ORIGIN = "ResourceOrigin": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+            };
+            TEXT_RESOURCE_CONTENTS = "TextResourceContents": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+                "text": Text,
+            };
+            BLOB_RESOURCE_CONTENTS = "BlobResourceContents": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+                "blob": Text,
+            };
+            CANCELLED_PARAMS = "CancelledParams": {
+                "requestId": REQUEST_ID,
+                "reason"?: Text,
+                "_meta"?: Object,
+            };
+            PROGRESS_PARAMS = "ProgressParams": {
+                "progressToken": PROGRESS_TOKEN,
+                "progress": Number,
+                "total"?: Number,
+                "_meta"?: Object,
+                "message"?: Text,
+            };
+            INITIALIZE_PARAMS = "InitializeParams": {
+                "protocolVersion": Text,
+                "capabilities": CLIENT_CAPABILITIES,
+                "clientInfo": IMPLEMENTATION,
+                "_meta"?: REQUEST_META,
+            };
+            INITIALIZE_RESULT = "InitializeResult": {
+                "protocolVersion": Text,
+                "capabilities": SERVER_CAPABILITIES,
+                "serverInfo": IMPLEMENTATION,
+                "instructions"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            IMPLEMENTATION = "Implementation": { "name": Text, "title"?: Text, "version": Text };
+            CLIENT_CAPABILITIES = "ClientCapabilities": {
+                "experimental"?: { *: Object },
+                "roots"?: ROOTS_CAPABILITY,
+                "sampling"?: Object,
+                "elicitation"?: Object,
+                ..
+            };
+            ROOTS_CAPABILITY = "RootsCapability": { "listChanged"?: Bool };
+            SERVER_CAPABILITIES = "ServerCapabilities": {
+                "experimental"?: { *: Object },
+                "logging"?: Object,
+                "prompts"?: PROMPTS_CAPABILITY,
+                "resources"?: RESOURCES_CAPABILITY,
+                "tools"?: TOOLS_CAPABILITY,
+                "completions"?: Object,
+                ..
+            };
+            PROMPTS_CAPABILITY = "PromptsCapability": { "listChanged"?: Bool };
+            RESOURCES_CAPABILITY = "ResourcesCapability": {
+                "subscribe"?: Bool,
+                "listChanged"?: Bool,
+            };
+            TOOLS_CAPABILITY = "ToolsCapability": { "listChanged"?: Bool };
+            CREATE_MESSAGE_PARAMS = "CreateMessageParams": {
+                "messages": [SAMPLING_MESSAGE],
+                "modelPreferences"?: MODEL_PREFERENCES,
+                "systemPrompt"?: Text,
+                "includeContext"?: INCLUDE_CONTEXT,
+                "temperature"?: Number,
+                "maxTokens": Int,
+                "stopSequences"?: [Text],
+                "metadata"?: Object,
+                "_meta"?: REQUEST_META,
+            };
+            INCLUDE_CONTEXT = "IncludeContext": "none" | "thisServer" | "allServers";
+            SAMPLING_MESSAGE = "SamplingMessage": { "role": ROLE, "content": SAMPLING_CONTENT };
+            SAMPLING_CONTENT = "SamplingContent": SAMPLING_CONTENT_BLOCK;
+            SAMPLING_CONTENT_BLOCK = "SamplingContentBlock": TEXT_CONTENT
+                | IMAGE_CONTENT
+                | AUDIO_CONTENT;
+            MODEL_PREFERENCES = "ModelPreferences": {
+                "hints"?: [MODEL_HINT],
+                "costPriority"?: Number,
+                "speedPriority"?: Number,
+                "intelligencePriority"?: Number,
+            };
+            MODEL_HINT = "ModelHint": { "name"?: Text, .. };
+            CREATE_MESSAGE_RESULT = "CreateMessageResult": {
+                "role": ROLE,
+                "content": SAMPLING_CONTENT,
+                "model": Text,
+                "stopReason"?: STOP_REASON,
+                "_meta"?: Object,
+                ..
+            };
+            STOP_REASON = "StopReason": "endTurn" | "stopSequence" | "maxTokens" | Text;
+            LIST_ROOTS_RESULT = "ListRootsResult": { "roots": [ROOT], "_meta"?: Object, .. };
+            ROOT = "Root": { "uri": Text, "name"?: Text, "_meta"?: Object };
+            OFFERED = "Offered": { "name": Text, "title"?: Text, "_meta"?: Object };
+            LIST_TOOLS_RESULT = "ListToolsResult": {
+                "tools": [TOOL],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            TOOL = "Tool": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "description"?: Text,
+                "inputSchema": OBJECT_SCHEMA,
+                "annotations"?: TOOL_ANNOTATIONS,
+                "outputSchema"?: OBJECT_SCHEMA,
+            };
+            OBJECT_SCHEMA = "ObjectSchema": {
+                "type": "object",
+                "properties"?: { *: MEMBER_SCHEMA },
+                "required"?: [Text],
+                ..
+            };
+            MEMBER_SCHEMA = "MemberSchema": Object | Bool;
+            CALL_TOOL_PARAMS = "CallToolParams": {
+                "name": Text,
+                "arguments"?: Object,
+                "_meta"?: REQUEST_META,
+            };
+            CALL_TOOL_RESULT = "CallToolResult": {
+                "content": [CONTENT_BLOCK],
+                "isError"?: Bool,
+                "_meta"?: Object,
+                "structuredContent"?: Object,
+                ..
+            };
+            LIST_RESOURCES_RESULT = "ListResourcesResult": {
+                "resources": [RESOURCE],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            RESOURCE = "Resource": {
+                "uri": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "description"?: Text,
+                "mimeType"?: Text,
+                "size"?: Int,
+                "annotations"?: ANNOTATIONS,
+            };
+            LIST_RESOURCE_TEMPLATES_RESULT = "ListResourceTemplatesResult": {
+                "resourceTemplates": [RESOURCE_TEMPLATE],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            RESOURCE_TEMPLATE = "ResourceTemplate": {
+                "uriTemplate": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "description"?: Text,
+                "mimeType"?: Text,
+                "annotations"?: ANNOTATIONS,
+            };
+            RESOURCE_PARAMS = "ResourceParams": { "uri": Text, "_meta"?: REQUEST_META };
+            READ_RESOURCE_RESULT = "ReadResourceResult": {
+                "contents": [RESOURCE_CONTENTS],
+                "_meta"?: Object,
+                ..
+            };
+            RESOURCE_UPDATED_PARAMS = "ResourceUpdatedParams": { "uri": Text, "_meta"?: Object };
+            LIST_PROMPTS_RESULT = "ListPromptsResult": {
+                "prompts": [PROMPT],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            PROMPT = "Prompt": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "description"?: Text,
+                "arguments"?: [PROMPT_ARGUMENT],
+            };
+            PROMPT_ARGUMENT = "PromptArgument": {
+                "name": Text,
+                "title"?: Text,
+                "description"?: Text,
+                "required"?: Bool,
+            };
+            GET_PROMPT_PARAMS = "GetPromptParams": {
+                "name": Text,
+                "arguments"?: { *: Text },
+                "_meta"?: REQUEST_META,
+            };
+            GET_PROMPT_RESULT = "GetPromptResult": {
+                "description"?: Text,
+                "messages": [PROMPT_MESSAGE],
+                "_meta"?: Object,
+                ..
+            };
+            PROMPT_MESSAGE = "PromptMessage": { "role": ROLE, "content": CONTENT_BLOCK };
+            COMPLETE_PARAMS = "CompleteParams": {
+                "ref": COMPLETION_REFERENCE,
+                "argument": COMPLETION_ARGUMENT,
+                "_meta"?: REQUEST_META,
+                "context"?: COMPLETION_CONTEXT,
+            };
+            COMPLETION_REFERENCE = "CompletionReference": PROMPT_REFERENCE
+                | RESOURCE_TEMPLATE_REFERENCE;
+            PROMPT_REFERENCE = "PromptReference": {
+                "type": "ref/prompt",
+                "name": Text,
+                "title"?: Text,
+            };
+            RESOURCE_TEMPLATE_REFERENCE = "ResourceTemplateReference": {
+                "type": "ref/resource",
+                "uri": Text,
+            };
+            COMPLETION_ARGUMENT = "CompletionArgument": { "name": Text, "value": Text };
+            COMPLETE_RESULT = "CompleteResult": { "completion": COMPLETION, "_meta"?: Object, .. };
+            COMPLETION = "Completion": { "values": [Text], "total"?: Int, "hasMore"?: Bool };
+            SET_LEVEL_PARAMS = "SetLevelParams": { "level": LOGGING_LEVEL, "_meta"?: REQUEST_META };
+            LOGGING_LEVEL = "LoggingLevel": "debug"
+                | "info"
+                | "notice"
+                | "warning"
+                | "error"
+                | "critical"
+                | "alert"
+                | "emergency";
+            LOGGING_MESSAGE_PARAMS = "LoggingMessageParams": {
+                "level": LOGGING_LEVEL,
+                "logger"?: Text,
+                "data": Any,
+                "_meta"?: Object,
+            };
+            AUDIO_CONTENT = "AudioContent": {
+                "type": "audio",
+                "data": Text,
+                "mimeType": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            TOOL_ANNOTATIONS = "ToolAnnotations": {
+                "title"?: Text,
+                "readOnlyHint"?: Bool,
+                "destructiveHint"?: Bool,
+                "idempotentHint"?: Bool,
+                "openWorldHint"?: Bool,
+            };
+            ELICIT_FORM_PARAMS = "ElicitFormParams": {
+                "message": Text,
+                "requestedSchema": FORM_SCHEMA,
+                "_meta"?: REQUEST_META,
+            };
+            FORM_SCHEMA = "FormSchema": {
+                "type": "object",
+                "properties": { *: FIELD_SCHEMA },
+                "required"?: [Text],
+                ..
+            };
+            FIELD_SCHEMA = "FieldSchema": ENUM_SCHEMA
+                | STRING_SCHEMA
+                | NUMBER_SCHEMA
+                | BOOLEAN_SCHEMA;
+            LABELLED = "Labelled": { "title"?: Text, "description"?: Text };
+            STRING_SCHEMA = "StringSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "minLength"?: Int,
+                "maxLength"?: Int,
+                "format"?: STRING_FORMAT,
+            };
+            STRING_FORMAT = "StringFormat": "email" | "uri" | "date" | "date-time";
+            NUMBER_SCHEMA = "NumberSchema": {
+                "type": NUMBER_KIND,
+                "title"?: Text,
+                "description"?: Text,
+                "minimum"?: Number,
+                "maximum"?: Number,
+            };
+            NUMBER_KIND = "NumberKind": "number" | "integer";
+            BOOLEAN_SCHEMA = "BooleanSchema": {
+                "type": "boolean",
+                "title"?: Text,
+                "description"?: Text,
+                "default"?: Bool,
+            };
+            ENUM_SCHEMA = "EnumSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "enum": [Text],
+                "enumNames"?: [Text],
+            };
+            ELICIT_RESULT = "ElicitResult": {
+                "action": ELICIT_ACTION,
+                "content"?: { *: FIELD_VALUE },
+                "_meta"?: Object,
+                ..
+            };
+            ELICIT_ACTION = "ElicitAction": "accept" | "decline" | "cancel";
+            FIELD_VALUE = "FieldValue": Text | Number | Bool;
+            RESOURCE_LINK = "ResourceLink": {
+                "type": "resource_link",
+                "uri": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "description"?: Text,
+                "mimeType"?: Text,
+                "size"?: Int,
+                "annotations"?: ANNOTATIONS,
+            };
+            COMPLETION_CONTEXT = "CompletionContext": { "arguments"?: { *: Text } };
         }
     }
 

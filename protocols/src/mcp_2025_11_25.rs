@@ -1032,19 +1032,9 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        SubscriptionHandle;
-    }
-
-    impl SubscriptionHandle {
-        /// See [`client::Subscription::subscribe`](super::client::Subscription::subscribe).
-        pub fn subscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
-            self.handle.call_step(messages::RESOURCES_SUBSCRIBE, &params)
-        }
-
-        /// See [`client::Subscription::unsubscribe`](super::client::Subscription::unsubscribe).
-        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
-            self.handle.call_step(messages::RESOURCES_UNSUBSCRIBE, &params)
-        }
+        SubscriptionHandle of super::client::Subscription, McpError;
+        subscribe(types::ResourceParams) -> () => call_step(RESOURCES_SUBSCRIBE);
+        unsubscribe(types::ResourceParams) -> () => call_step(RESOURCES_UNSUBSCRIBE);
     }
 
     /// A task that the server runs.
@@ -1082,17 +1072,8 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        ServerTaskHandle;
-    }
-
-    impl ServerTaskHandle {
-        /// See [`client::ServerTask::task_result`](super::client::ServerTask::task_result).
-        pub fn task_result(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskPayload> {
-            self.handle.call_step(messages::TASKS_RESULT, &params)
-        }
+        ServerTaskHandle of super::client::ServerTask, McpError;
+        task_result(types::TaskParams) -> types::TaskPayload => call_step(TASKS_RESULT);
     }
 
     /// A task that the client runs.
@@ -1131,14 +1112,8 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        ClientTaskHandle;
-    }
-
-    impl ClientTaskHandle {
-        /// See [`client::ClientTask::send_task_status`](super::client::ClientTask::send_task_status).
-        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::TASK_STATUS, &params)
-        }
+        ClientTaskHandle of super::client::ClientTask, McpError;
+        send_task_status(types::TaskStatusParams) => notify_step(TASK_STATUS);
     }
 
     /// What a `McpClient` may send at any time, for tasks
@@ -1151,209 +1126,45 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`McpClient::ping`](super::McpClient::ping).
-        pub fn ping(&self) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::PING, &())
-        }
-
-        /// See [`McpClient::list_tools`](super::McpClient::list_tools).
-        pub fn list_tools(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListToolsResult> {
-            self.handle.call(messages::TOOLS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_tools_pages`](super::McpClient::list_tools_pages).
-        pub fn list_tools_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListToolsResult> {
-            self.handle.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::call_tool`](super::McpClient::call_tool).
-        pub fn call_tool(
-            &self,
-            params: types::CallToolParams,
-        ) -> CancellableCall<'static, types::CallToolResult> {
-            self.handle.call(messages::TOOLS_CALL, &params)
-        }
-
-        /// See [`McpClient::list_resources`](super::McpClient::list_resources).
-        pub fn list_resources(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListResourcesResult> {
-            self.handle.call(messages::RESOURCES_LIST, &params)
-        }
-
-        /// See [`McpClient::list_resources_pages`](super::McpClient::list_resources_pages).
-        pub fn list_resources_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListResourcesResult> {
-            self.handle.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::list_resource_templates`](super::McpClient::list_resource_templates).
-        pub fn list_resource_templates(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListResourceTemplatesResult> {
-            self.handle.call(messages::RESOURCE_TEMPLATES_LIST, &params)
-        }
-
-        /// See [`McpClient::list_resource_templates_pages`](super::McpClient::list_resource_templates_pages).
-        pub fn list_resource_templates_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListResourceTemplatesResult> {
-            self.handle
-                .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::read_resource`](super::McpClient::read_resource).
-        pub fn read_resource(
-            &self,
-            params: types::ResourceParams,
-        ) -> CancellableCall<'static, types::ReadResourceResult> {
-            self.handle.call(messages::RESOURCES_READ, &params)
-        }
-
-        /// See [`McpClient::list_prompts`](super::McpClient::list_prompts).
-        pub fn list_prompts(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListPromptsResult> {
-            self.handle.call(messages::PROMPTS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_prompts_pages`](super::McpClient::list_prompts_pages).
-        pub fn list_prompts_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListPromptsResult> {
-            self.handle.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::get_prompt`](super::McpClient::get_prompt).
-        pub fn get_prompt(
-            &self,
-            params: types::GetPromptParams,
-        ) -> CancellableCall<'static, types::GetPromptResult> {
-            self.handle.call(messages::PROMPTS_GET, &params)
-        }
-
-        /// See [`McpClient::complete`](super::McpClient::complete).
-        pub fn complete(
-            &self,
-            params: types::CompleteParams,
-        ) -> CancellableCall<'static, types::CompleteResult> {
-            self.handle.call(messages::COMPLETE, &params)
-        }
-
-        /// See [`McpClient::set_level`](super::McpClient::set_level).
-        pub fn set_level(&self, params: types::SetLevelParams) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::SET_LEVEL, &params)
-        }
-
-        /// See [`McpClient::get_task`](super::McpClient::get_task).
-        pub fn get_task(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskResult> {
-            self.handle.call(messages::TASKS_GET, &params)
-        }
-
-        /// See [`McpClient::list_tasks`](super::McpClient::list_tasks).
-        pub fn list_tasks(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListTasksResult> {
-            self.handle.call(messages::TASKS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_tasks_pages`](super::McpClient::list_tasks_pages).
-        pub fn list_tasks_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListTasksResult> {
-            self.handle.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::cancel_task`](super::McpClient::cancel_task).
-        pub fn cancel_task(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskResult> {
-            self.handle.call(messages::TASKS_CANCEL, &params)
-        }
-
-        /// See [`McpClient::send_resources_subscribe`](super::McpClient::send_resources_subscribe).
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_resources_subscribe(
-            &self,
-            params: types::ResourceParams,
-        ) -> Result<Subscription<super::Subscribing>, super::McpError> {
-            self.handle.open(messages::RESOURCES_SUBSCRIBE, &params).await.map(Subscription::at)
-        }
-
-        /// See [`McpClient::subscribe`](super::McpClient::subscribe).
-        pub fn subscribe(
-            &self,
-            params: types::ResourceParams,
-        ) -> CancellableCall<'static, Subscription<super::Watched>> {
-            self.handle.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
-        }
-
-        /// See [`McpClient::unsubscribe`](super::McpClient::unsubscribe).
-        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::RESOURCES_UNSUBSCRIBE, &params)
-        }
-
-        /// See [`McpClient::send_roots_list_changed`](super::McpClient::send_roots_list_changed).
-        pub fn send_roots_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::ROOTS_LIST_CHANGED, &())
-        }
-
-        /// See [`McpClient::send_tools_task`](super::McpClient::send_tools_task).
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_tools_task(
-            &self,
-            params: types::CallToolParams,
-        ) -> Result<ServerTask<super::AwaitingToolsTaskCreated>, super::McpError> {
-            self.handle.open(messages::TOOLS_TASK, &params).await.map(ServerTask::at)
-        }
-
-        /// See [`McpClient::call_tool_as_task`](super::McpClient::call_tool_as_task).
-        pub fn call_tool_as_task(
-            &self,
-            params: types::CallToolParams,
-        ) -> Call<'static, (types::CreateTaskResult, ServerTask<super::Working>)> {
-            self.handle.open_exchange(messages::TOOLS_TASK, &params)
-        }
-
-        /// See [`McpClient::task_result`](super::McpClient::task_result).
-        pub fn task_result(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskPayload> {
-            self.handle.call(messages::TASKS_RESULT, &params)
-        }
-
-        /// See [`McpClient::send_task_status`](super::McpClient::send_task_status).
-        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'static> {
-            self.handle.notify(messages::TASK_STATUS, &params)
-        }
+        Handle of super::McpClient, McpError;
+        ping() -> () => call(PING);
+        list_tools(Option<types::PaginatedParams>) -> types::ListToolsResult => call(TOOLS_LIST);
+        list_tools_pages(Option<types::PaginatedParams>) -> types::ListToolsResult
+            => pages(TOOLS_LIST, ["cursor"], ["nextCursor"]);
+        call_tool(types::CallToolParams) -> types::CallToolResult => call(TOOLS_CALL);
+        list_resources(Option<types::PaginatedParams>) -> types::ListResourcesResult
+            => call(RESOURCES_LIST);
+        list_resources_pages(Option<types::PaginatedParams>) -> types::ListResourcesResult
+            => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
+        list_resource_templates(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
+            => call(RESOURCE_TEMPLATES_LIST);
+        list_resource_templates_pages(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
+            => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
+        read_resource(types::ResourceParams) -> types::ReadResourceResult => call(RESOURCES_READ);
+        list_prompts(Option<types::PaginatedParams>) -> types::ListPromptsResult
+            => call(PROMPTS_LIST);
+        list_prompts_pages(Option<types::PaginatedParams>) -> types::ListPromptsResult
+            => pages(PROMPTS_LIST, ["cursor"], ["nextCursor"]);
+        get_prompt(types::GetPromptParams) -> types::GetPromptResult => call(PROMPTS_GET);
+        complete(types::CompleteParams) -> types::CompleteResult => call(COMPLETE);
+        set_level(types::SetLevelParams) -> () => call(SET_LEVEL);
+        get_task(types::TaskParams) -> types::TaskResult => call(TASKS_GET);
+        list_tasks(Option<types::PaginatedParams>) -> types::ListTasksResult => call(TASKS_LIST);
+        list_tasks_pages(Option<types::PaginatedParams>) -> types::ListTasksResult
+            => pages(TASKS_LIST, ["cursor"], ["nextCursor"]);
+        cancel_task(types::TaskParams) -> types::TaskResult => call(TASKS_CANCEL);
+        send_resources_subscribe(types::ResourceParams) -> Subscription<super::Subscribing>
+            => open(RESOURCES_SUBSCRIBE);
+        subscribe(types::ResourceParams) -> Subscription<super::Watched>
+            => exchange_empty(RESOURCES_SUBSCRIBE);
+        unsubscribe(types::ResourceParams) -> () => call(RESOURCES_UNSUBSCRIBE);
+        send_roots_list_changed() => notify(ROOTS_LIST_CHANGED);
+        send_tools_task(types::CallToolParams) -> ServerTask<super::AwaitingToolsTaskCreated>
+            => open(TOOLS_TASK);
+        call_tool_as_task(types::CallToolParams) -> (types::CreateTaskResult, ServerTask<super::Working>)
+            => uncancellable_exchange(TOOLS_TASK);
+        task_result(types::TaskParams) -> types::TaskPayload => call(TASKS_RESULT);
+        send_task_status(types::TaskStatusParams) => notify(TASK_STATUS);
     }
 
     typed::roles::incoming! {
@@ -2459,17 +2270,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        SubscriptionHandle;
-    }
-
-    impl SubscriptionHandle {
-        /// See [`server::Subscription::send_resource_updated`](super::server::Subscription::send_resource_updated).
-        pub fn send_resource_updated(
-            &self,
-            params: types::ResourceUpdatedParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::RESOURCE_UPDATED, &params)
-        }
+        SubscriptionHandle of super::server::Subscription, McpError;
+        send_resource_updated(types::ResourceUpdatedParams) => notify_step(RESOURCE_UPDATED);
     }
 
     /// A task that the server runs.
@@ -2507,14 +2309,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        ServerTaskHandle;
-    }
-
-    impl ServerTaskHandle {
-        /// See [`server::ServerTask::send_task_status`](super::server::ServerTask::send_task_status).
-        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::TASK_STATUS, &params)
-        }
+        ServerTaskHandle of super::server::ServerTask, McpError;
+        send_task_status(types::TaskStatusParams) => notify_step(TASK_STATUS);
     }
 
     /// A task that the client runs.
@@ -2553,17 +2349,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        ClientTaskHandle;
-    }
-
-    impl ClientTaskHandle {
-        /// See [`server::ClientTask::task_result`](super::server::ClientTask::task_result).
-        pub fn task_result(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskPayload> {
-            self.handle.call_step(messages::TASKS_RESULT, &params)
-        }
+        ClientTaskHandle of super::server::ClientTask, McpError;
+        task_result(types::TaskParams) -> types::TaskPayload => call_step(TASKS_RESULT);
     }
 
     /// What a `McpServer` may send at any time, for tasks
@@ -2576,160 +2363,33 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`McpServer::ping`](super::McpServer::ping).
-        pub fn ping(&self) -> CancellableCall<'static, ()> {
-            self.handle.call(messages::PING, &())
-        }
-
-        /// See [`McpServer::send_log_message`](super::McpServer::send_log_message).
-        pub fn send_log_message(
-            &self,
-            params: types::LoggingMessageParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::LOG_MESSAGE, &params)
-        }
-
-        /// See [`McpServer::create_message`](super::McpServer::create_message).
-        pub fn create_message(
-            &self,
-            params: types::CreateMessageParams,
-        ) -> CancellableCall<'static, types::CreateMessageResult> {
-            self.handle.call(messages::CREATE_MESSAGE, &params)
-        }
-
-        /// See [`McpServer::list_roots`](super::McpServer::list_roots).
-        pub fn list_roots(
-            &self,
-            params: Option<types::RequestParams>,
-        ) -> CancellableCall<'static, types::ListRootsResult> {
-            self.handle.call(messages::ROOTS_LIST, &params)
-        }
-
-        /// See [`McpServer::elicit`](super::McpServer::elicit).
-        pub fn elicit(
-            &self,
-            params: types::ElicitParams,
-        ) -> CancellableCall<'static, types::ElicitResult> {
-            self.handle.call(messages::ELICIT, &params)
-        }
-
-        /// See [`McpServer::get_task`](super::McpServer::get_task).
-        pub fn get_task(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskResult> {
-            self.handle.call(messages::TASKS_GET, &params)
-        }
-
-        /// See [`McpServer::list_tasks`](super::McpServer::list_tasks).
-        pub fn list_tasks(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> CancellableCall<'static, types::ListTasksResult> {
-            self.handle.call(messages::TASKS_LIST, &params)
-        }
-
-        /// See [`McpServer::list_tasks_pages`](super::McpServer::list_tasks_pages).
-        pub fn list_tasks_pages(
-            &self,
-            params: Option<types::PaginatedParams>,
-        ) -> typed::Pages<'static, types::ListTasksResult> {
-            self.handle.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpServer::cancel_task`](super::McpServer::cancel_task).
-        pub fn cancel_task(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskResult> {
-            self.handle.call(messages::TASKS_CANCEL, &params)
-        }
-
-        /// See [`McpServer::send_create_message_task`](super::McpServer::send_create_message_task).
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_create_message_task(
-            &self,
-            params: types::CreateMessageParams,
-        ) -> Result<ClientTask<super::AwaitingCreateMessageTaskCreated>, super::McpError> {
-            self.handle.open(messages::CREATE_MESSAGE_TASK, &params).await.map(ClientTask::at)
-        }
-
-        /// See [`McpServer::create_message_as_task`](super::McpServer::create_message_as_task).
-        pub fn create_message_as_task(
-            &self,
-            params: types::CreateMessageParams,
-        ) -> Call<'static, (types::CreateTaskResult, ClientTask<super::ClientWorking>)> {
-            self.handle.open_exchange(messages::CREATE_MESSAGE_TASK, &params)
-        }
-
-        /// See [`McpServer::send_elicit_task`](super::McpServer::send_elicit_task).
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_elicit_task(
-            &self,
-            params: types::ElicitParams,
-        ) -> Result<ClientTask<super::AwaitingElicitTaskCreated>, super::McpError> {
-            self.handle.open(messages::ELICIT_TASK, &params).await.map(ClientTask::at)
-        }
-
-        /// See [`McpServer::elicit_as_task`](super::McpServer::elicit_as_task).
-        pub fn elicit_as_task(
-            &self,
-            params: types::ElicitParams,
-        ) -> Call<'static, (types::CreateTaskResult, ClientTask<super::ClientWorking>)> {
-            self.handle.open_exchange(messages::ELICIT_TASK, &params)
-        }
-
-        /// See [`McpServer::send_elicitation_complete`](super::McpServer::send_elicitation_complete).
-        pub fn send_elicitation_complete(
-            &self,
-            params: types::ElicitationCompleteParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::ELICITATION_COMPLETE, &params)
-        }
-
-        /// See [`McpServer::send_tools_list_changed`](super::McpServer::send_tools_list_changed).
-        pub fn send_tools_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::TOOLS_LIST_CHANGED, &())
-        }
-
-        /// See [`McpServer::send_resources_list_changed`](super::McpServer::send_resources_list_changed).
-        pub fn send_resources_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::RESOURCES_LIST_CHANGED, &())
-        }
-
-        /// See [`McpServer::send_prompts_list_changed`](super::McpServer::send_prompts_list_changed).
-        pub fn send_prompts_list_changed(&self) -> typed::Notify<'static> {
-            self.handle.notify(messages::PROMPTS_LIST_CHANGED, &())
-        }
-
-        /// See [`McpServer::send_resource_updated`](super::McpServer::send_resource_updated).
-        pub fn send_resource_updated(
-            &self,
-            params: types::ResourceUpdatedParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::RESOURCE_UPDATED, &params)
-        }
-
-        /// See [`McpServer::send_task_status`](super::McpServer::send_task_status).
-        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'static> {
-            self.handle.notify(messages::TASK_STATUS, &params)
-        }
-
-        /// See [`McpServer::task_result`](super::McpServer::task_result).
-        pub fn task_result(
-            &self,
-            params: types::TaskParams,
-        ) -> CancellableCall<'static, types::TaskPayload> {
-            self.handle.call(messages::TASKS_RESULT, &params)
-        }
+        Handle of super::McpServer, McpError;
+        ping() -> () => call(PING);
+        send_log_message(types::LoggingMessageParams) => notify(LOG_MESSAGE);
+        create_message(types::CreateMessageParams) -> types::CreateMessageResult
+            => call(CREATE_MESSAGE);
+        list_roots(Option<types::RequestParams>) -> types::ListRootsResult => call(ROOTS_LIST);
+        elicit(types::ElicitParams) -> types::ElicitResult => call(ELICIT);
+        get_task(types::TaskParams) -> types::TaskResult => call(TASKS_GET);
+        list_tasks(Option<types::PaginatedParams>) -> types::ListTasksResult => call(TASKS_LIST);
+        list_tasks_pages(Option<types::PaginatedParams>) -> types::ListTasksResult
+            => pages(TASKS_LIST, ["cursor"], ["nextCursor"]);
+        cancel_task(types::TaskParams) -> types::TaskResult => call(TASKS_CANCEL);
+        send_create_message_task(types::CreateMessageParams) -> ClientTask<super::AwaitingCreateMessageTaskCreated>
+            => open(CREATE_MESSAGE_TASK);
+        create_message_as_task(types::CreateMessageParams) -> (types::CreateTaskResult, ClientTask<super::ClientWorking>)
+            => uncancellable_exchange(CREATE_MESSAGE_TASK);
+        send_elicit_task(types::ElicitParams) -> ClientTask<super::AwaitingElicitTaskCreated>
+            => open(ELICIT_TASK);
+        elicit_as_task(types::ElicitParams) -> (types::CreateTaskResult, ClientTask<super::ClientWorking>)
+            => uncancellable_exchange(ELICIT_TASK);
+        send_elicitation_complete(types::ElicitationCompleteParams) => notify(ELICITATION_COMPLETE);
+        send_tools_list_changed() => notify(TOOLS_LIST_CHANGED);
+        send_resources_list_changed() => notify(RESOURCES_LIST_CHANGED);
+        send_prompts_list_changed() => notify(PROMPTS_LIST_CHANGED);
+        send_resource_updated(types::ResourceUpdatedParams) => notify(RESOURCE_UPDATED);
+        send_task_status(types::TaskStatusParams) => notify(TASK_STATUS);
+        task_result(types::TaskParams) -> types::TaskPayload => call(TASKS_RESULT);
     }
 
     typed::roles::incoming! {
@@ -3542,1040 +3202,538 @@ mod tables {
         use super::tables;
 
         tables::shapes! {
-            PROGRESS_TOKEN = NamedShape::named(
-                "ProgressToken",
-                Shape::union(const { &[Shape::Text, Shape::Int] }),
-            );
-            REQUEST_ID = NamedShape::named(
-                "RequestId",
-                Shape::union(const { &[Shape::Text, Shape::Int] }),
-            );
-            REQUEST_META = NamedShape::named(
-                "RequestMeta",
-                Shape::record_with_rest(const { &[
-                    optional("progressToken", Shape::Named(PROGRESS_TOKEN)),
-                ] }),
-            );
-            REQUEST_PARAMS = NamedShape::named(
-                "RequestParams",
-                Shape::record(const { &[optional("_meta", Shape::Named(REQUEST_META))] }),
-            );
-            NOTIFICATION_PARAMS = NamedShape::named(
-                "NotificationParams",
-                Shape::record(const { &[optional("_meta", Shape::Object)] }),
-            );
-            EMPTY_RESULT = NamedShape::named(
-                "EmptyResult",
-                Shape::record_with_rest(const { &[optional("_meta", Shape::Object)] }),
-            );
-            PAGINATED_PARAMS = NamedShape::named(
-                "PaginatedParams",
-                Shape::record(const { &[
-                    optional("cursor", Shape::Text),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            PAGINATED_RESULT = NamedShape::named(
-                "PaginatedResult",
-                Shape::record_with_rest(const { &[
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            NAMED = NamedShape::named(
-                "Named",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                ] }),
-            );
-            ANNOTATED = NamedShape::named(
-                "Annotated",
-                Shape::record(const { &[
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ANNOTATIONS = NamedShape::named(
-                "Annotations",
-                Shape::record(const { &[
-                    optional("audience", Shape::list(const { &Shape::Named(ROLE) })),
-                    optional("priority", Shape::Number),
-                    optional("lastModified", Shape::Text),
-                ] }),
-            );
-            ROLE = NamedShape::named(
-                "Role",
-                Shape::union(const { &[Shape::literal("user"), Shape::literal("assistant")] }),
-            );
-            CONTENT_BLOCK = NamedShape::named(
-                "ContentBlock",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_CONTENT),
-                    Shape::Named(IMAGE_CONTENT),
-                    Shape::Named(EMBEDDED_RESOURCE),
-                    Shape::Named(AUDIO_CONTENT),
-                    Shape::Named(RESOURCE_LINK),
-                ] }),
-            );
-            TEXT_CONTENT = NamedShape::named(
-                "TextContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("text")),
-                    required("text", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            IMAGE_CONTENT = NamedShape::named(
-                "ImageContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("image")),
-                    required("data", Shape::Text),
-                    required("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            EMBEDDED_RESOURCE = NamedShape::named(
-                "EmbeddedResource",
-                Shape::record(const { &[
-                    required("type", Shape::literal("resource")),
-                    required("resource", Shape::Named(RESOURCE_CONTENTS)),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_CONTENTS = NamedShape::named(
-                "ResourceContents",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_RESOURCE_CONTENTS),
-                    Shape::Named(BLOB_RESOURCE_CONTENTS),
-                ] }),
-            );
-            RESOURCE_ORIGIN = NamedShape::named(
-                "ResourceOrigin",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TEXT_RESOURCE_CONTENTS = NamedShape::named(
-                "TextResourceContents",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    required("text", Shape::Text),
-                ] }),
-            );
-            BLOB_RESOURCE_CONTENTS = NamedShape::named(
-                "BlobResourceContents",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    required("blob", Shape::Text),
-                ] }),
-            );
-            CANCELLED_PARAMS = NamedShape::named(
-                "CancelledParams",
-                Shape::record(const { &[
-                    optional("requestId", Shape::Named(REQUEST_ID)),
-                    optional("reason", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            PROGRESS_PARAMS = NamedShape::named(
-                "ProgressParams",
-                Shape::record(const { &[
-                    required("progressToken", Shape::Named(PROGRESS_TOKEN)),
-                    required("progress", Shape::Number),
-                    optional("total", Shape::Number),
-                    optional("_meta", Shape::Object),
-                    optional("message", Shape::Text),
-                ] }),
-            );
-            INITIALIZE_PARAMS = NamedShape::named(
-                "InitializeParams",
-                Shape::record(const { &[
-                    required("protocolVersion", Shape::Text),
-                    required("capabilities", Shape::Named(CLIENT_CAPABILITIES)),
-                    required("clientInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            INITIALIZE_RESULT = NamedShape::named(
-                "InitializeResult",
-                Shape::record_with_rest(const { &[
-                    required("protocolVersion", Shape::Text),
-                    required("capabilities", Shape::Named(SERVER_CAPABILITIES)),
-                    required("serverInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("instructions", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            IMPLEMENTATION = NamedShape::named(
-                "Implementation",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    required("version", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("websiteUrl", Shape::Text),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                ] }),
-            );
-            CLIENT_CAPABILITIES = NamedShape::named(
-                "ClientCapabilities",
-                Shape::record_with_rest(const { &[
-                    optional("experimental", Shape::map(const { &Shape::Object })),
-                    optional("roots", Shape::Named(ROOTS_CAPABILITY)),
-                    optional("sampling", Shape::Named(SAMPLING_CAPABILITY)),
-                    optional("elicitation", Shape::Named(ELICITATION_CAPABILITY)),
-                    optional("tasks", Shape::Named(CLIENT_TASKS_CAPABILITY)),
-                ] }),
-            );
-            ROOTS_CAPABILITY = NamedShape::named(
-                "RootsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            SERVER_CAPABILITIES = NamedShape::named(
-                "ServerCapabilities",
-                Shape::record_with_rest(const { &[
-                    optional("experimental", Shape::map(const { &Shape::Object })),
-                    optional("logging", Shape::Object),
-                    optional("prompts", Shape::Named(PROMPTS_CAPABILITY)),
-                    optional("resources", Shape::Named(RESOURCES_CAPABILITY)),
-                    optional("tools", Shape::Named(TOOLS_CAPABILITY)),
-                    optional("completions", Shape::Object),
-                    optional("tasks", Shape::Named(SERVER_TASKS_CAPABILITY)),
-                ] }),
-            );
-            PROMPTS_CAPABILITY = NamedShape::named(
-                "PromptsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            RESOURCES_CAPABILITY = NamedShape::named(
-                "ResourcesCapability",
-                Shape::record(const { &[
-                    optional("subscribe", Shape::Bool),
-                    optional("listChanged", Shape::Bool),
-                ] }),
-            );
-            TOOLS_CAPABILITY = NamedShape::named(
-                "ToolsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            CREATE_MESSAGE_PARAMS = NamedShape::named(
-                "CreateMessageParams",
-                Shape::record(const { &[
-                    required("messages", Shape::list(const { &Shape::Named(SAMPLING_MESSAGE) })),
-                    optional("modelPreferences", Shape::Named(MODEL_PREFERENCES)),
-                    optional("systemPrompt", Shape::Text),
-                    optional("includeContext", Shape::Named(INCLUDE_CONTEXT)),
-                    optional("temperature", Shape::Number),
-                    required("maxTokens", Shape::Int),
-                    optional("stopSequences", Shape::list(const { &Shape::Text })),
-                    optional("metadata", Shape::Object),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                    optional("tools", Shape::list(const { &Shape::Named(TOOL) })),
-                    optional("toolChoice", Shape::Named(TOOL_CHOICE)),
-                    optional("task", Shape::Named(TASK_METADATA)),
-                ] }),
-            );
-            INCLUDE_CONTEXT = NamedShape::named(
-                "IncludeContext",
-                Shape::union(const { &[
-                    Shape::literal("none"),
-                    Shape::literal("thisServer"),
-                    Shape::literal("allServers"),
-                ] }),
-            );
-            SAMPLING_MESSAGE = NamedShape::named(
-                "SamplingMessage",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(SAMPLING_CONTENT)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            SAMPLING_CONTENT = NamedShape::named(
-                "SamplingContent",
-                Shape::union(const { &[
-                    Shape::Named(SAMPLING_CONTENT_BLOCK),
-                    Shape::list(const { &Shape::Named(SAMPLING_CONTENT_BLOCK) }),
-                ] }),
-            );
-            SAMPLING_CONTENT_BLOCK = NamedShape::named(
-                "SamplingContentBlock",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_CONTENT),
-                    Shape::Named(IMAGE_CONTENT),
-                    Shape::Named(AUDIO_CONTENT),
-                    Shape::Named(TOOL_USE_CONTENT),
-                    Shape::Named(TOOL_RESULT_CONTENT),
-                ] }),
-            );
-            MODEL_PREFERENCES = NamedShape::named(
-                "ModelPreferences",
-                Shape::record(const { &[
-                    optional("hints", Shape::list(const { &Shape::Named(MODEL_HINT) })),
-                    optional("costPriority", Shape::Number),
-                    optional("speedPriority", Shape::Number),
-                    optional("intelligencePriority", Shape::Number),
-                ] }),
-            );
-            MODEL_HINT = NamedShape::named(
-                "ModelHint",
-                Shape::record_with_rest(const { &[optional("name", Shape::Text)] }),
-            );
-            CREATE_MESSAGE_RESULT = NamedShape::named(
-                "CreateMessageResult",
-                Shape::record_with_rest(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(SAMPLING_CONTENT)),
-                    optional("_meta", Shape::Object),
-                    required("model", Shape::Text),
-                    optional("stopReason", Shape::Named(STOP_REASON)),
-                ] }),
-            );
-            STOP_REASON = NamedShape::named(
-                "StopReason",
-                Shape::union(const { &[
-                    Shape::literal("toolUse"),
-                    Shape::literal("endTurn"),
-                    Shape::literal("stopSequence"),
-                    Shape::literal("maxTokens"),
-                    Shape::Text,
-                ] }),
-            );
-            LIST_ROOTS_RESULT = NamedShape::named(
-                "ListRootsResult",
-                Shape::record_with_rest(const { &[
-                    required("roots", Shape::list(const { &Shape::Named(ROOT) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ROOT = NamedShape::named(
-                "Root",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("name", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            OFFERED = NamedShape::named(
-                "Offered",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                ] }),
-            );
-            LIST_TOOLS_RESULT = NamedShape::named(
-                "ListToolsResult",
-                Shape::record_with_rest(const { &[
-                    required("tools", Shape::list(const { &Shape::Named(TOOL) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL = NamedShape::named(
-                "Tool",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    required("inputSchema", Shape::Named(OBJECT_SCHEMA)),
-                    optional("annotations", Shape::Named(TOOL_ANNOTATIONS)),
-                    optional("outputSchema", Shape::Named(OBJECT_SCHEMA)),
-                    optional("execution", Shape::Named(TOOL_EXECUTION)),
-                ] }),
-            );
-            OBJECT_SCHEMA = NamedShape::named(
-                "ObjectSchema",
-                Shape::record_with_rest(const { &[
-                    required("type", Shape::literal("object")),
-                    optional("properties", Shape::map(const { &Shape::Named(MEMBER_SCHEMA) })),
-                    optional("required", Shape::list(const { &Shape::Text })),
-                    optional("$schema", Shape::Text),
-                ] }),
-            );
-            MEMBER_SCHEMA = NamedShape::named(
-                "MemberSchema",
-                Shape::union(const { &[Shape::Object, Shape::Bool] }),
-            );
-            CALL_TOOL_PARAMS = NamedShape::named(
-                "CallToolParams",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("arguments", Shape::Object),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                    optional("task", Shape::Named(TASK_METADATA)),
-                ] }),
-            );
-            CALL_TOOL_RESULT = NamedShape::named(
-                "CallToolResult",
-                Shape::record_with_rest(const { &[
-                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
-                    optional("isError", Shape::Bool),
-                    optional("_meta", Shape::Object),
-                    optional("structuredContent", Shape::Object),
-                ] }),
-            );
-            LIST_RESOURCES_RESULT = NamedShape::named(
-                "ListResourcesResult",
-                Shape::record_with_rest(const { &[
-                    required("resources", Shape::list(const { &Shape::Named(RESOURCE) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE = NamedShape::named(
-                "Resource",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("size", Shape::Int),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            LIST_RESOURCE_TEMPLATES_RESULT = NamedShape::named(
-                "ListResourceTemplatesResult",
-                Shape::record_with_rest(const { &[
-                    required(
-                        "resourceTemplates",
-                        Shape::list(const { &Shape::Named(RESOURCE_TEMPLATE) }),
-                    ),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_TEMPLATE = NamedShape::named(
-                "ResourceTemplate",
-                Shape::record(const { &[
-                    required("uriTemplate", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            RESOURCE_PARAMS = NamedShape::named(
-                "ResourceParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            READ_RESOURCE_RESULT = NamedShape::named(
-                "ReadResourceResult",
-                Shape::record_with_rest(const { &[
-                    required("contents", Shape::list(const { &Shape::Named(RESOURCE_CONTENTS) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_UPDATED_PARAMS = NamedShape::named(
-                "ResourceUpdatedParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            LIST_PROMPTS_RESULT = NamedShape::named(
-                "ListPromptsResult",
-                Shape::record_with_rest(const { &[
-                    required("prompts", Shape::list(const { &Shape::Named(PROMPT) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            PROMPT = NamedShape::named(
-                "Prompt",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("arguments", Shape::list(const { &Shape::Named(PROMPT_ARGUMENT) })),
-                ] }),
-            );
-            PROMPT_ARGUMENT = NamedShape::named(
-                "PromptArgument",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("required", Shape::Bool),
-                ] }),
-            );
-            GET_PROMPT_PARAMS = NamedShape::named(
-                "GetPromptParams",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("arguments", Shape::map(const { &Shape::Text })),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            GET_PROMPT_RESULT = NamedShape::named(
-                "GetPromptResult",
-                Shape::record_with_rest(const { &[
-                    optional("description", Shape::Text),
-                    required("messages", Shape::list(const { &Shape::Named(PROMPT_MESSAGE) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            PROMPT_MESSAGE = NamedShape::named(
-                "PromptMessage",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(CONTENT_BLOCK)),
-                ] }),
-            );
-            COMPLETE_PARAMS = NamedShape::named(
-                "CompleteParams",
-                Shape::record(const { &[
-                    required("ref", Shape::Named(COMPLETION_REFERENCE)),
-                    required("argument", Shape::Named(COMPLETION_ARGUMENT)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                    optional("context", Shape::Named(COMPLETION_CONTEXT)),
-                ] }),
-            );
-            COMPLETION_REFERENCE = NamedShape::named(
-                "CompletionReference",
-                Shape::union(const { &[
-                    Shape::Named(PROMPT_REFERENCE),
-                    Shape::Named(RESOURCE_TEMPLATE_REFERENCE),
-                ] }),
-            );
-            PROMPT_REFERENCE = NamedShape::named(
-                "PromptReference",
-                Shape::record(const { &[
-                    required("type", Shape::literal("ref/prompt")),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                ] }),
-            );
-            RESOURCE_TEMPLATE_REFERENCE = NamedShape::named(
-                "ResourceTemplateReference",
-                Shape::record(const { &[
-                    required("type", Shape::literal("ref/resource")),
-                    required("uri", Shape::Text),
-                ] }),
-            );
-            COMPLETION_ARGUMENT = NamedShape::named(
-                "CompletionArgument",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    required("value", Shape::Text),
-                ] }),
-            );
-            COMPLETE_RESULT = NamedShape::named(
-                "CompleteResult",
-                Shape::record_with_rest(const { &[
-                    required("completion", Shape::Named(COMPLETION)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            COMPLETION = NamedShape::named(
-                "Completion",
-                Shape::record(const { &[
-                    required("values", Shape::list(const { &Shape::Text })),
-                    optional("total", Shape::Int),
-                    optional("hasMore", Shape::Bool),
-                ] }),
-            );
-            SET_LEVEL_PARAMS = NamedShape::named(
-                "SetLevelParams",
-                Shape::record(const { &[
-                    required("level", Shape::Named(LOGGING_LEVEL)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            LOGGING_LEVEL = NamedShape::named(
-                "LoggingLevel",
-                Shape::union(const { &[
-                    Shape::literal("debug"),
-                    Shape::literal("info"),
-                    Shape::literal("notice"),
-                    Shape::literal("warning"),
-                    Shape::literal("error"),
-                    Shape::literal("critical"),
-                    Shape::literal("alert"),
-                    Shape::literal("emergency"),
-                ] }),
-            );
-            LOGGING_MESSAGE_PARAMS = NamedShape::named(
-                "LoggingMessageParams",
-                Shape::record(const { &[
-                    required("level", Shape::Named(LOGGING_LEVEL)),
-                    optional("logger", Shape::Text),
-                    required("data", Shape::Any),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            AUDIO_CONTENT = NamedShape::named(
-                "AudioContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("audio")),
-                    required("data", Shape::Text),
-                    required("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL_ANNOTATIONS = NamedShape::named(
-                "ToolAnnotations",
-                Shape::record(const { &[
-                    optional("title", Shape::Text),
-                    optional("readOnlyHint", Shape::Bool),
-                    optional("destructiveHint", Shape::Bool),
-                    optional("idempotentHint", Shape::Bool),
-                    optional("openWorldHint", Shape::Bool),
-                ] }),
-            );
-            ELICIT_FORM_PARAMS = NamedShape::named(
-                "ElicitFormParams",
-                Shape::record(const { &[
-                    optional("mode", Shape::Named(ELICIT_FORM_PARAMS_MODE)),
-                    required("message", Shape::Text),
-                    required("requestedSchema", Shape::Named(FORM_SCHEMA)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                    optional("task", Shape::Named(TASK_METADATA)),
-                ] }),
-            );
-            FORM_SCHEMA = NamedShape::named(
-                "FormSchema",
-                Shape::record_with_rest(const { &[
-                    required("type", Shape::literal("object")),
-                    required("properties", Shape::map(const { &Shape::Named(FIELD_SCHEMA) })),
-                    optional("required", Shape::list(const { &Shape::Text })),
-                    optional("$schema", Shape::Text),
-                ] }),
-            );
-            FIELD_SCHEMA = NamedShape::named(
-                "FieldSchema",
-                Shape::union(const { &[
-                    Shape::Named(TITLED_ENUM_SCHEMA),
-                    Shape::Named(ENUM_SCHEMA),
-                    Shape::Named(STRING_SCHEMA),
-                    Shape::Named(NUMBER_SCHEMA),
-                    Shape::Named(BOOLEAN_SCHEMA),
-                    Shape::Named(MULTI_SELECT_ENUM_SCHEMA),
-                ] }),
-            );
-            LABELLED = NamedShape::named(
-                "Labelled",
-                Shape::record(const { &[
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                ] }),
-            );
-            STRING_SCHEMA = NamedShape::named(
-                "StringSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minLength", Shape::Int),
-                    optional("maxLength", Shape::Int),
-                    optional("format", Shape::Named(STRING_FORMAT)),
-                    optional("default", Shape::Text),
-                ] }),
-            );
-            STRING_FORMAT = NamedShape::named(
-                "StringFormat",
-                Shape::union(const { &[
-                    Shape::literal("email"),
-                    Shape::literal("uri"),
-                    Shape::literal("date"),
-                    Shape::literal("date-time"),
-                ] }),
-            );
-            NUMBER_SCHEMA = NamedShape::named(
-                "NumberSchema",
-                Shape::record(const { &[
-                    required("type", Shape::Named(NUMBER_KIND)),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minimum", Shape::Number),
-                    optional("maximum", Shape::Number),
-                    optional("default", Shape::Number),
-                ] }),
-            );
-            NUMBER_KIND = NamedShape::named(
-                "NumberKind",
-                Shape::union(const { &[Shape::literal("number"), Shape::literal("integer")] }),
-            );
-            BOOLEAN_SCHEMA = NamedShape::named(
-                "BooleanSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("boolean")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("default", Shape::Bool),
-                ] }),
-            );
-            ENUM_SCHEMA = NamedShape::named(
-                "EnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    required("enum", Shape::list(const { &Shape::Text })),
-                    optional("enumNames", Shape::list(const { &Shape::Text })),
-                    optional("default", Shape::Text),
-                ] }),
-            );
-            ELICIT_RESULT = NamedShape::named(
-                "ElicitResult",
-                Shape::record_with_rest(const { &[
-                    required("action", Shape::Named(ELICIT_ACTION)),
-                    optional("content", Shape::map(const { &Shape::Named(FIELD_VALUE) })),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ELICIT_ACTION = NamedShape::named(
-                "ElicitAction",
-                Shape::union(const { &[
-                    Shape::literal("accept"),
-                    Shape::literal("decline"),
-                    Shape::literal("cancel"),
-                ] }),
-            );
-            FIELD_VALUE = NamedShape::named(
-                "FieldValue",
-                Shape::union(const { &[
-                    Shape::Text,
-                    Shape::Number,
-                    Shape::Bool,
-                    Shape::list(const { &Shape::Text }),
-                ] }),
-            );
-            RESOURCE_LINK = NamedShape::named(
-                "ResourceLink",
-                Shape::record(const { &[
-                    required("type", Shape::literal("resource_link")),
-                    required("uri", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("size", Shape::Int),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            COMPLETION_CONTEXT = NamedShape::named(
-                "CompletionContext",
-                Shape::record(const { &[
-                    optional("arguments", Shape::map(const { &Shape::Text })),
-                ] }),
-            );
-            TASK_METADATA = NamedShape::named(
-                "TaskMetadata",
-                Shape::record(const { &[optional("ttl", Shape::Int)] }),
-            );
-            TASK = NamedShape::named(
-                "Task",
-                Shape::record(const { &[
-                    required("taskId", Shape::Text),
-                    required("status", Shape::Named(TASK_STATUS)),
-                    optional("statusMessage", Shape::Text),
-                    required("createdAt", Shape::Text),
-                    required("lastUpdatedAt", Shape::Text),
-                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
-                    optional("pollInterval", Shape::Int),
-                ] }),
-            );
-            TASK_STATUS = NamedShape::named(
-                "TaskStatus",
-                Shape::union(const { &[
-                    Shape::literal("working"),
-                    Shape::literal("input_required"),
-                    Shape::literal("completed"),
-                    Shape::literal("failed"),
-                    Shape::literal("cancelled"),
-                ] }),
-            );
-            CREATE_TASK_RESULT = NamedShape::named(
-                "CreateTaskResult",
-                Shape::record_with_rest(const { &[
-                    required("task", Shape::Named(TASK)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TASK_PARAMS = NamedShape::named(
-                "TaskParams",
-                Shape::record(const { &[
-                    required("taskId", Shape::Text),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            TASK_RESULT = NamedShape::named(
-                "TaskResult",
-                Shape::record_with_rest(const { &[
-                    required("taskId", Shape::Text),
-                    required("status", Shape::Named(TASK_STATUS)),
-                    optional("statusMessage", Shape::Text),
-                    required("createdAt", Shape::Text),
-                    required("lastUpdatedAt", Shape::Text),
-                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
-                    optional("pollInterval", Shape::Int),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TASK_PAYLOAD = NamedShape::named(
-                "TaskPayload",
-                Shape::union(const { &[
-                    Shape::Named(CREATE_MESSAGE_RESULT),
-                    Shape::Named(ELICIT_RESULT),
-                    Shape::Named(CALL_TOOL_RESULT),
-                    Shape::Named(EMPTY_RESULT),
-                ] }),
-            );
-            LIST_TASKS_RESULT = NamedShape::named(
-                "ListTasksResult",
-                Shape::record_with_rest(const { &[
-                    required("tasks", Shape::list(const { &Shape::Named(TASK) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TASK_STATUS_PARAMS = NamedShape::named(
-                "TaskStatusParams",
-                Shape::record(const { &[
-                    required("taskId", Shape::Text),
-                    required("status", Shape::Named(TASK_STATUS)),
-                    optional("statusMessage", Shape::Text),
-                    required("createdAt", Shape::Text),
-                    required("lastUpdatedAt", Shape::Text),
-                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
-                    optional("pollInterval", Shape::Int),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            SAMPLING_CAPABILITY = NamedShape::named(
-                "SamplingCapability",
-                Shape::record(const { &[
-                    optional("context", Shape::Object),
-                    optional("tools", Shape::Object),
-                ] }),
-            );
-            ELICITATION_CAPABILITY = NamedShape::named(
-                "ElicitationCapability",
-                Shape::record(const { &[
-                    optional("form", Shape::Object),
-                    optional("url", Shape::Object),
-                ] }),
-            );
-            TASKS_CAPABILITY = NamedShape::named(
-                "TasksCapability",
-                Shape::record(const { &[
-                    optional("list", Shape::Object),
-                    optional("cancel", Shape::Object),
-                ] }),
-            );
-            CLIENT_TASKS_CAPABILITY = NamedShape::named(
-                "ClientTasksCapability",
-                Shape::record(const { &[
-                    optional("list", Shape::Object),
-                    optional("cancel", Shape::Object),
-                    optional("requests", Shape::Named(CLIENT_TASK_REQUESTS)),
-                ] }),
-            );
-            CLIENT_TASK_REQUESTS = NamedShape::named(
-                "ClientTaskRequests",
-                Shape::record(const { &[
-                    optional("sampling", Shape::Named(SAMPLING_TASK_REQUESTS)),
-                    optional("elicitation", Shape::Named(ELICITATION_TASK_REQUESTS)),
-                ] }),
-            );
-            SAMPLING_TASK_REQUESTS = NamedShape::named(
-                "SamplingTaskRequests",
-                Shape::record(const { &[optional("createMessage", Shape::Object)] }),
-            );
-            ELICITATION_TASK_REQUESTS = NamedShape::named(
-                "ElicitationTaskRequests",
-                Shape::record(const { &[optional("create", Shape::Object)] }),
-            );
-            SERVER_TASKS_CAPABILITY = NamedShape::named(
-                "ServerTasksCapability",
-                Shape::record(const { &[
-                    optional("list", Shape::Object),
-                    optional("cancel", Shape::Object),
-                    optional("requests", Shape::Named(SERVER_TASK_REQUESTS)),
-                ] }),
-            );
-            SERVER_TASK_REQUESTS = NamedShape::named(
-                "ServerTaskRequests",
-                Shape::record(const { &[optional("tools", Shape::Named(TOOLS_TASK_REQUESTS))] }),
-            );
-            TOOLS_TASK_REQUESTS = NamedShape::named(
-                "ToolsTaskRequests",
-                Shape::record(const { &[optional("call", Shape::Object)] }),
-            );
-            ICON = NamedShape::named(
-                "Icon",
-                Shape::record(const { &[
-                    required("src", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("sizes", Shape::list(const { &Shape::Text })),
-                    optional("theme", Shape::Named(ICON_THEME)),
-                ] }),
-            );
-            ICON_THEME = NamedShape::named(
-                "IconTheme",
-                Shape::union(const { &[Shape::literal("light"), Shape::literal("dark")] }),
-            );
-            ICONS = NamedShape::named(
-                "Icons",
-                Shape::record(const { &[
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                ] }),
-            );
-            TASK_REQUEST_PARAMS = NamedShape::named(
-                "TaskRequestParams",
-                Shape::record(const { &[optional("task", Shape::Named(TASK_METADATA))] }),
-            );
-            TOOL_EXECUTION = NamedShape::named(
-                "ToolExecution",
-                Shape::record(const { &[optional("taskSupport", Shape::Named(TASK_SUPPORT))] }),
-            );
-            TASK_SUPPORT = NamedShape::named(
-                "TaskSupport",
-                Shape::union(const { &[
-                    Shape::literal("forbidden"),
-                    Shape::literal("optional"),
-                    Shape::literal("required"),
-                ] }),
-            );
-            TOOL_CHOICE = NamedShape::named(
-                "ToolChoice",
-                Shape::record(const { &[optional("mode", Shape::Named(TOOL_CHOICE_MODE))] }),
-            );
-            TOOL_CHOICE_MODE = NamedShape::named(
-                "ToolChoiceMode",
-                Shape::union(const { &[
-                    Shape::literal("auto"),
-                    Shape::literal("required"),
-                    Shape::literal("none"),
-                ] }),
-            );
-            TOOL_USE_CONTENT = NamedShape::named(
-                "ToolUseContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("tool_use")),
-                    required("id", Shape::Text),
-                    required("name", Shape::Text),
-                    required("input", Shape::Object),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL_RESULT_CONTENT = NamedShape::named(
-                "ToolResultContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("tool_result")),
-                    required("toolUseId", Shape::Text),
-                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
-                    optional("structuredContent", Shape::Object),
-                    optional("isError", Shape::Bool),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ELICIT_PARAMS = NamedShape::named(
-                "ElicitParams",
-                Shape::union(const { &[
-                    Shape::Named(ELICIT_FORM_PARAMS),
-                    Shape::Named(ELICIT_URL_PARAMS),
-                ] }),
-            );
-            ELICIT_URL_PARAMS = NamedShape::named(
-                "ElicitUrlParams",
-                Shape::record(const { &[
-                    required("mode", Shape::literal("url")),
-                    required("message", Shape::Text),
-                    required("url", Shape::Text),
-                    required("elicitationId", Shape::Text),
-                    optional("task", Shape::Named(TASK_METADATA)),
-                    optional("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            ELICITATION_COMPLETE_PARAMS = NamedShape::named(
-                "ElicitationCompleteParams",
-                Shape::record(const { &[
-                    required("elicitationId", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TITLED_CHOICE = NamedShape::named(
-                "TitledChoice",
-                Shape::record(const { &[
-                    required("const", Shape::Text),
-                    required("title", Shape::Text),
-                ] }),
-            );
-            TITLED_ENUM_SCHEMA = NamedShape::named(
-                "TitledEnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    required("oneOf", Shape::list(const { &Shape::Named(TITLED_CHOICE) })),
-                    optional("default", Shape::Text),
-                ] }),
-            );
-            MULTI_SELECT_ENUM_SCHEMA = NamedShape::named(
-                "MultiSelectEnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("array")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minItems", Shape::Int),
-                    optional("maxItems", Shape::Int),
-                    required("items", Shape::Named(ENUM_ITEMS)),
-                    optional("default", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            ENUM_ITEMS = NamedShape::named(
-                "EnumItems",
-                Shape::union(const { &[
-                    Shape::Named(UNTITLED_ENUM_ITEMS),
-                    Shape::Named(TITLED_ENUM_ITEMS),
-                ] }),
-            );
-            UNTITLED_ENUM_ITEMS = NamedShape::named(
-                "UntitledEnumItems",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    required("enum", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            TITLED_ENUM_ITEMS = NamedShape::named(
-                "TitledEnumItems",
-                Shape::record(const { &[
-                    required("anyOf", Shape::list(const { &Shape::Named(TITLED_CHOICE) })),
-                ] }),
-            );
-            ELICIT_FORM_PARAMS_MODE = NamedShape::named(
-                "ElicitFormParamsMode",
-                Shape::union(const { &[Shape::literal("form")] }),
-            );
+            PROGRESS_TOKEN = "ProgressToken": Text | Int;
+            REQUEST_ID = "RequestId": Text | Int;
+            REQUEST_META = "RequestMeta": { "progressToken"?: PROGRESS_TOKEN, .. };
+            REQUEST_PARAMS = "RequestParams": { "_meta"?: REQUEST_META };
+            NOTIFICATION_PARAMS = "NotificationParams": { "_meta"?: Object };
+            EMPTY_RESULT = "EmptyResult": { "_meta"?: Object, .. };
+            PAGINATED_PARAMS = "PaginatedParams": { "cursor"?: Text, "_meta"?: REQUEST_META };
+            PAGINATED_RESULT = "PaginatedResult": { "nextCursor"?: Text, "_meta"?: Object, .. };
+            NAMED = "Named": { "name": Text, "title"?: Text };
+            ANNOTATED = "Annotated": { "annotations"?: ANNOTATIONS, "_meta"?: Object };
+            ANNOTATIONS = "Annotations": {
+                "audience"?: [ROLE],
+                "priority"?: Number,
+                "lastModified"?: Text,
+            };
+            ROLE = "Role": "user" | "assistant";
+            CONTENT_BLOCK = "ContentBlock": TEXT_CONTENT
+                | IMAGE_CONTENT
+                | EMBEDDED_RESOURCE
+                | AUDIO_CONTENT
+                | RESOURCE_LINK;
+            TEXT_CONTENT = "TextContent": {
+                "type": "text",
+                "text": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            IMAGE_CONTENT = "ImageContent": {
+                "type": "image",
+                "data": Text,
+                "mimeType": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            EMBEDDED_RESOURCE = "EmbeddedResource": {
+                "type": "resource",
+                "resource": RESOURCE_CONTENTS,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            RESOURCE_CONTENTS = "ResourceContents": TEXT_RESOURCE_CONTENTS | BLOB_RESOURCE_CONTENTS;
+            RESOURCE_ORIGIN = "ResourceOrigin": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+            };
+            TEXT_RESOURCE_CONTENTS = "TextResourceContents": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+                "text": Text,
+            };
+            BLOB_RESOURCE_CONTENTS = "BlobResourceContents": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+                "blob": Text,
+            };
+            CANCELLED_PARAMS = "CancelledParams": {
+                "requestId"?: REQUEST_ID,
+                "reason"?: Text,
+                "_meta"?: Object,
+            };
+            PROGRESS_PARAMS = "ProgressParams": {
+                "progressToken": PROGRESS_TOKEN,
+                "progress": Number,
+                "total"?: Number,
+                "_meta"?: Object,
+                "message"?: Text,
+            };
+            INITIALIZE_PARAMS = "InitializeParams": {
+                "protocolVersion": Text,
+                "capabilities": CLIENT_CAPABILITIES,
+                "clientInfo": IMPLEMENTATION,
+                "_meta"?: REQUEST_META,
+            };
+            INITIALIZE_RESULT = "InitializeResult": {
+                "protocolVersion": Text,
+                "capabilities": SERVER_CAPABILITIES,
+                "serverInfo": IMPLEMENTATION,
+                "instructions"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            IMPLEMENTATION = "Implementation": {
+                "name": Text,
+                "title"?: Text,
+                "version": Text,
+                "description"?: Text,
+                "websiteUrl"?: Text,
+                "icons"?: [ICON],
+            };
+            CLIENT_CAPABILITIES = "ClientCapabilities": {
+                "experimental"?: { *: Object },
+                "roots"?: ROOTS_CAPABILITY,
+                "sampling"?: SAMPLING_CAPABILITY,
+                "elicitation"?: ELICITATION_CAPABILITY,
+                "tasks"?: CLIENT_TASKS_CAPABILITY,
+                ..
+            };
+            ROOTS_CAPABILITY = "RootsCapability": { "listChanged"?: Bool };
+            SERVER_CAPABILITIES = "ServerCapabilities": {
+                "experimental"?: { *: Object },
+                "logging"?: Object,
+                "prompts"?: PROMPTS_CAPABILITY,
+                "resources"?: RESOURCES_CAPABILITY,
+                "tools"?: TOOLS_CAPABILITY,
+                "completions"?: Object,
+                "tasks"?: SERVER_TASKS_CAPABILITY,
+                ..
+            };
+            PROMPTS_CAPABILITY = "PromptsCapability": { "listChanged"?: Bool };
+            RESOURCES_CAPABILITY = "ResourcesCapability": {
+                "subscribe"?: Bool,
+                "listChanged"?: Bool,
+            };
+            TOOLS_CAPABILITY = "ToolsCapability": { "listChanged"?: Bool };
+            CREATE_MESSAGE_PARAMS = "CreateMessageParams": {
+                "messages": [SAMPLING_MESSAGE],
+                "modelPreferences"?: MODEL_PREFERENCES,
+                "systemPrompt"?: Text,
+                "includeContext"?: INCLUDE_CONTEXT,
+                "temperature"?: Number,
+                "maxTokens": Int,
+                "stopSequences"?: [Text],
+                "metadata"?: Object,
+                "_meta"?: REQUEST_META,
+                "tools"?: [TOOL],
+                "toolChoice"?: TOOL_CHOICE,
+                "task"?: TASK_METADATA,
+            };
+            INCLUDE_CONTEXT = "IncludeContext": "none" | "thisServer" | "allServers";
+            SAMPLING_MESSAGE = "SamplingMessage": {
+                "role": ROLE,
+                "content": SAMPLING_CONTENT,
+                "_meta"?: Object,
+            };
+            SAMPLING_CONTENT = "SamplingContent": SAMPLING_CONTENT_BLOCK | [SAMPLING_CONTENT_BLOCK];
+            SAMPLING_CONTENT_BLOCK = "SamplingContentBlock": TEXT_CONTENT
+                | IMAGE_CONTENT
+                | AUDIO_CONTENT
+                | TOOL_USE_CONTENT
+                | TOOL_RESULT_CONTENT;
+            MODEL_PREFERENCES = "ModelPreferences": {
+                "hints"?: [MODEL_HINT],
+                "costPriority"?: Number,
+                "speedPriority"?: Number,
+                "intelligencePriority"?: Number,
+            };
+            MODEL_HINT = "ModelHint": { "name"?: Text, .. };
+            CREATE_MESSAGE_RESULT = "CreateMessageResult": {
+                "role": ROLE,
+                "content": SAMPLING_CONTENT,
+                "_meta"?: Object,
+                "model": Text,
+                "stopReason"?: STOP_REASON,
+                ..
+            };
+            STOP_REASON = "StopReason": "toolUse" | "endTurn" | "stopSequence" | "maxTokens" | Text;
+            LIST_ROOTS_RESULT = "ListRootsResult": { "roots": [ROOT], "_meta"?: Object, .. };
+            ROOT = "Root": { "uri": Text, "name"?: Text, "_meta"?: Object };
+            OFFERED = "Offered": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+            };
+            LIST_TOOLS_RESULT = "ListToolsResult": {
+                "tools": [TOOL],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            TOOL = "Tool": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "inputSchema": OBJECT_SCHEMA,
+                "annotations"?: TOOL_ANNOTATIONS,
+                "outputSchema"?: OBJECT_SCHEMA,
+                "execution"?: TOOL_EXECUTION,
+            };
+            OBJECT_SCHEMA = "ObjectSchema": {
+                "type": "object",
+                "properties"?: { *: MEMBER_SCHEMA },
+                "required"?: [Text],
+                "$schema"?: Text,
+                ..
+            };
+            MEMBER_SCHEMA = "MemberSchema": Object | Bool;
+            CALL_TOOL_PARAMS = "CallToolParams": {
+                "name": Text,
+                "arguments"?: Object,
+                "_meta"?: REQUEST_META,
+                "task"?: TASK_METADATA,
+            };
+            CALL_TOOL_RESULT = "CallToolResult": {
+                "content": [CONTENT_BLOCK],
+                "isError"?: Bool,
+                "_meta"?: Object,
+                "structuredContent"?: Object,
+                ..
+            };
+            LIST_RESOURCES_RESULT = "ListResourcesResult": {
+                "resources": [RESOURCE],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            RESOURCE = "Resource": {
+                "uri": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "mimeType"?: Text,
+                "size"?: Int,
+                "annotations"?: ANNOTATIONS,
+            };
+            LIST_RESOURCE_TEMPLATES_RESULT = "ListResourceTemplatesResult": {
+                "resourceTemplates": [RESOURCE_TEMPLATE],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            RESOURCE_TEMPLATE = "ResourceTemplate": {
+                "uriTemplate": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "mimeType"?: Text,
+                "annotations"?: ANNOTATIONS,
+            };
+            RESOURCE_PARAMS = "ResourceParams": { "uri": Text, "_meta"?: REQUEST_META };
+            READ_RESOURCE_RESULT = "ReadResourceResult": {
+                "contents": [RESOURCE_CONTENTS],
+                "_meta"?: Object,
+                ..
+            };
+            RESOURCE_UPDATED_PARAMS = "ResourceUpdatedParams": { "uri": Text, "_meta"?: Object };
+            LIST_PROMPTS_RESULT = "ListPromptsResult": {
+                "prompts": [PROMPT],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            PROMPT = "Prompt": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "arguments"?: [PROMPT_ARGUMENT],
+            };
+            PROMPT_ARGUMENT = "PromptArgument": {
+                "name": Text,
+                "title"?: Text,
+                "description"?: Text,
+                "required"?: Bool,
+            };
+            GET_PROMPT_PARAMS = "GetPromptParams": {
+                "name": Text,
+                "arguments"?: { *: Text },
+                "_meta"?: REQUEST_META,
+            };
+            GET_PROMPT_RESULT = "GetPromptResult": {
+                "description"?: Text,
+                "messages": [PROMPT_MESSAGE],
+                "_meta"?: Object,
+                ..
+            };
+            PROMPT_MESSAGE = "PromptMessage": { "role": ROLE, "content": CONTENT_BLOCK };
+            COMPLETE_PARAMS = "CompleteParams": {
+                "ref": COMPLETION_REFERENCE,
+                "argument": COMPLETION_ARGUMENT,
+                "_meta"?: REQUEST_META,
+                "context"?: COMPLETION_CONTEXT,
+            };
+            COMPLETION_REFERENCE = "CompletionReference": PROMPT_REFERENCE
+                | RESOURCE_TEMPLATE_REFERENCE;
+            PROMPT_REFERENCE = "PromptReference": {
+                "type": "ref/prompt",
+                "name": Text,
+                "title"?: Text,
+            };
+            RESOURCE_TEMPLATE_REFERENCE = "ResourceTemplateReference": {
+                "type": "ref/resource",
+                "uri": Text,
+            };
+            COMPLETION_ARGUMENT = "CompletionArgument": { "name": Text, "value": Text };
+            COMPLETE_RESULT = "CompleteResult": { "completion": COMPLETION, "_meta"?: Object, .. };
+            COMPLETION = "Completion": { "values": [Text], "total"?: Int, "hasMore"?: Bool };
+            SET_LEVEL_PARAMS = "SetLevelParams": { "level": LOGGING_LEVEL, "_meta"?: REQUEST_META };
+            LOGGING_LEVEL = "LoggingLevel": "debug"
+                | "info"
+                | "notice"
+                | "warning"
+                | "error"
+                | "critical"
+                | "alert"
+                | "emergency";
+            LOGGING_MESSAGE_PARAMS = "LoggingMessageParams": {
+                "level": LOGGING_LEVEL,
+                "logger"?: Text,
+                "data": Any,
+                "_meta"?: Object,
+            };
+            AUDIO_CONTENT = "AudioContent": {
+                "type": "audio",
+                "data": Text,
+                "mimeType": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            TOOL_ANNOTATIONS = "ToolAnnotations": {
+                "title"?: Text,
+                "readOnlyHint"?: Bool,
+                "destructiveHint"?: Bool,
+                "idempotentHint"?: Bool,
+                "openWorldHint"?: Bool,
+            };
+            ELICIT_FORM_PARAMS = "ElicitFormParams": {
+                "mode"?: ELICIT_FORM_PARAMS_MODE,
+                "message": Text,
+                "requestedSchema": FORM_SCHEMA,
+                "_meta"?: REQUEST_META,
+                "task"?: TASK_METADATA,
+            };
+            FORM_SCHEMA = "FormSchema": {
+                "type": "object",
+                "properties": { *: FIELD_SCHEMA },
+                "required"?: [Text],
+                "$schema"?: Text,
+                ..
+            };
+            FIELD_SCHEMA = "FieldSchema": TITLED_ENUM_SCHEMA
+                | ENUM_SCHEMA
+                | STRING_SCHEMA
+                | NUMBER_SCHEMA
+                | BOOLEAN_SCHEMA
+                | MULTI_SELECT_ENUM_SCHEMA;
+            LABELLED = "Labelled": { "title"?: Text, "description"?: Text };
+            STRING_SCHEMA = "StringSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "minLength"?: Int,
+                "maxLength"?: Int,
+                "format"?: STRING_FORMAT,
+                "default"?: Text,
+            };
+            STRING_FORMAT = "StringFormat": "email" | "uri" | "date" | "date-time";
+            NUMBER_SCHEMA = "NumberSchema": {
+                "type": NUMBER_KIND,
+                "title"?: Text,
+                "description"?: Text,
+                "minimum"?: Number,
+                "maximum"?: Number,
+                "default"?: Number,
+            };
+            NUMBER_KIND = "NumberKind": "number" | "integer";
+            BOOLEAN_SCHEMA = "BooleanSchema": {
+                "type": "boolean",
+                "title"?: Text,
+                "description"?: Text,
+                "default"?: Bool,
+            };
+            ENUM_SCHEMA = "EnumSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "enum": [Text],
+                "enumNames"?: [Text],
+                "default"?: Text,
+            };
+            ELICIT_RESULT = "ElicitResult": {
+                "action": ELICIT_ACTION,
+                "content"?: { *: FIELD_VALUE },
+                "_meta"?: Object,
+                ..
+            };
+            ELICIT_ACTION = "ElicitAction": "accept" | "decline" | "cancel";
+            FIELD_VALUE = "FieldValue": Text | Number | Bool | [Text];
+            RESOURCE_LINK = "ResourceLink": {
+                "type": "resource_link",
+                "uri": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "mimeType"?: Text,
+                "size"?: Int,
+                "annotations"?: ANNOTATIONS,
+            };
+            COMPLETION_CONTEXT = "CompletionContext": { "arguments"?: { *: Text } };
+            TASK_METADATA = "TaskMetadata": { "ttl"?: Int };
+            TASK = "Task": {
+                "taskId": Text,
+                "status": TASK_STATUS,
+                "statusMessage"?: Text,
+                "createdAt": Text,
+                "lastUpdatedAt": Text,
+                "ttl": (Int | Null),
+                "pollInterval"?: Int,
+            };
+            TASK_STATUS = "TaskStatus": "working"
+                | "input_required"
+                | "completed"
+                | "failed"
+                | "cancelled";
+            CREATE_TASK_RESULT = "CreateTaskResult": { "task": TASK, "_meta"?: Object, .. };
+            TASK_PARAMS = "TaskParams": { "taskId": Text, "_meta"?: REQUEST_META };
+            TASK_RESULT = "TaskResult": {
+                "taskId": Text,
+                "status": TASK_STATUS,
+                "statusMessage"?: Text,
+                "createdAt": Text,
+                "lastUpdatedAt": Text,
+                "ttl": (Int | Null),
+                "pollInterval"?: Int,
+                "_meta"?: Object,
+                ..
+            };
+            TASK_PAYLOAD = "TaskPayload": CREATE_MESSAGE_RESULT
+                | ELICIT_RESULT
+                | CALL_TOOL_RESULT
+                | EMPTY_RESULT;
+            LIST_TASKS_RESULT = "ListTasksResult": {
+                "tasks": [TASK],
+                "nextCursor"?: Text,
+                "_meta"?: Object,
+                ..
+            };
+            TASK_STATUS_PARAMS = "TaskStatusParams": {
+                "taskId": Text,
+                "status": TASK_STATUS,
+                "statusMessage"?: Text,
+                "createdAt": Text,
+                "lastUpdatedAt": Text,
+                "ttl": (Int | Null),
+                "pollInterval"?: Int,
+                "_meta"?: Object,
+            };
+            SAMPLING_CAPABILITY = "SamplingCapability": { "context"?: Object, "tools"?: Object };
+            ELICITATION_CAPABILITY = "ElicitationCapability": { "form"?: Object, "url"?: Object };
+            TASKS_CAPABILITY = "TasksCapability": { "list"?: Object, "cancel"?: Object };
+            CLIENT_TASKS_CAPABILITY = "ClientTasksCapability": {
+                "list"?: Object,
+                "cancel"?: Object,
+                "requests"?: CLIENT_TASK_REQUESTS,
+            };
+            CLIENT_TASK_REQUESTS = "ClientTaskRequests": {
+                "sampling"?: SAMPLING_TASK_REQUESTS,
+                "elicitation"?: ELICITATION_TASK_REQUESTS,
+            };
+            SAMPLING_TASK_REQUESTS = "SamplingTaskRequests": { "createMessage"?: Object };
+            ELICITATION_TASK_REQUESTS = "ElicitationTaskRequests": { "create"?: Object };
+            SERVER_TASKS_CAPABILITY = "ServerTasksCapability": {
+                "list"?: Object,
+                "cancel"?: Object,
+                "requests"?: SERVER_TASK_REQUESTS,
+            };
+            SERVER_TASK_REQUESTS = "ServerTaskRequests": { "tools"?: TOOLS_TASK_REQUESTS };
+            TOOLS_TASK_REQUESTS = "ToolsTaskRequests": { "call"?: Object };
+            ICON = "Icon": {
+                "src": Text,
+                "mimeType"?: Text,
+                "sizes"?: [Text],
+                "theme"?: ICON_THEME,
+            };
+            ICON_THEME = "IconTheme": "light" | "dark";
+            ICONS = "Icons": { "icons"?: [ICON] };
+            TASK_REQUEST_PARAMS = "TaskRequestParams": { "task"?: TASK_METADATA };
+            TOOL_EXECUTION = "ToolExecution": { "taskSupport"?: TASK_SUPPORT };
+            TASK_SUPPORT = "TaskSupport": "forbidden" | "optional" | "required";
+            TOOL_CHOICE = "ToolChoice": { "mode"?: TOOL_CHOICE_MODE };
+            TOOL_CHOICE_MODE = "ToolChoiceMode": "auto" | "required" | "none";
+            TOOL_USE_CONTENT = "ToolUseContent": {
+                "type": "tool_use",
+                "id": Text,
+                "name": Text,
+                "input": Object,
+                "_meta"?: Object,
+            };
+            TOOL_RESULT_CONTENT = "ToolResultContent": {
+                "type": "tool_result",
+                "toolUseId": Text,
+                "content": [CONTENT_BLOCK],
+                "structuredContent"?: Object,
+                "isError"?: Bool,
+                "_meta"?: Object,
+            };
+            ELICIT_PARAMS = "ElicitParams": ELICIT_FORM_PARAMS | ELICIT_URL_PARAMS;
+            ELICIT_URL_PARAMS = "ElicitUrlParams": {
+                "mode": "url",
+                "message": Text,
+                "url": Text,
+                "elicitationId": Text,
+                "task"?: TASK_METADATA,
+                "_meta"?: REQUEST_META,
+            };
+            ELICITATION_COMPLETE_PARAMS = "ElicitationCompleteParams": {
+                "elicitationId": Text,
+                "_meta"?: Object,
+            };
+            TITLED_CHOICE = "TitledChoice": { "const": Text, "title": Text };
+            TITLED_ENUM_SCHEMA = "TitledEnumSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "oneOf": [TITLED_CHOICE],
+                "default"?: Text,
+            };
+            MULTI_SELECT_ENUM_SCHEMA = "MultiSelectEnumSchema": {
+                "type": "array",
+                "title"?: Text,
+                "description"?: Text,
+                "minItems"?: Int,
+                "maxItems"?: Int,
+                "items": ENUM_ITEMS,
+                "default"?: [Text],
+            };
+            ENUM_ITEMS = "EnumItems": UNTITLED_ENUM_ITEMS | TITLED_ENUM_ITEMS;
+            UNTITLED_ENUM_ITEMS = "UntitledEnumItems": { "type": "string", "enum": [Text] };
+            TITLED_ENUM_ITEMS = "TitledEnumItems": { "anyOf": [TITLED_CHOICE] };
+            ELICIT_FORM_PARAMS_MODE = "ElicitFormParamsMode": "form";
         }
     }
 

@@ -373,125 +373,28 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`McpClient::discover`](super::McpClient::discover).
-        pub fn discover(
-            &self,
-            params: types::RequestParams,
-        ) -> CancellableCall<'static, types::DiscoverResult> {
-            self.handle.call(messages::DISCOVER, &params)
-        }
-
-        /// See [`McpClient::list_tools`](super::McpClient::list_tools).
-        pub fn list_tools(
-            &self,
-            params: types::PaginatedParams,
-        ) -> CancellableCall<'static, types::ListToolsResult> {
-            self.handle.call(messages::TOOLS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_tools_pages`](super::McpClient::list_tools_pages).
-        pub fn list_tools_pages(
-            &self,
-            params: types::PaginatedParams,
-        ) -> typed::Pages<'static, types::ListToolsResult> {
-            self.handle.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::call_tool`](super::McpClient::call_tool).
-        pub fn call_tool(
-            &self,
-            params: types::CallToolParams,
-        ) -> CancellableCall<'static, ToolsCallReply> {
-            self.handle.call(messages::TOOLS_CALL, &params)
-        }
-
-        /// See [`McpClient::list_resources`](super::McpClient::list_resources).
-        pub fn list_resources(
-            &self,
-            params: types::PaginatedParams,
-        ) -> CancellableCall<'static, types::ListResourcesResult> {
-            self.handle.call(messages::RESOURCES_LIST, &params)
-        }
-
-        /// See [`McpClient::list_resources_pages`](super::McpClient::list_resources_pages).
-        pub fn list_resources_pages(
-            &self,
-            params: types::PaginatedParams,
-        ) -> typed::Pages<'static, types::ListResourcesResult> {
-            self.handle.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::list_resource_templates`](super::McpClient::list_resource_templates).
-        pub fn list_resource_templates(
-            &self,
-            params: types::PaginatedParams,
-        ) -> CancellableCall<'static, types::ListResourceTemplatesResult> {
-            self.handle.call(messages::RESOURCE_TEMPLATES_LIST, &params)
-        }
-
-        /// See [`McpClient::list_resource_templates_pages`](super::McpClient::list_resource_templates_pages).
-        pub fn list_resource_templates_pages(
-            &self,
-            params: types::PaginatedParams,
-        ) -> typed::Pages<'static, types::ListResourceTemplatesResult> {
-            self.handle
-                .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::read_resource`](super::McpClient::read_resource).
-        pub fn read_resource(
-            &self,
-            params: types::ReadResourceParams,
-        ) -> CancellableCall<'static, ResourcesReadReply> {
-            self.handle.call(messages::RESOURCES_READ, &params)
-        }
-
-        /// See [`McpClient::list_prompts`](super::McpClient::list_prompts).
-        pub fn list_prompts(
-            &self,
-            params: types::PaginatedParams,
-        ) -> CancellableCall<'static, types::ListPromptsResult> {
-            self.handle.call(messages::PROMPTS_LIST, &params)
-        }
-
-        /// See [`McpClient::list_prompts_pages`](super::McpClient::list_prompts_pages).
-        pub fn list_prompts_pages(
-            &self,
-            params: types::PaginatedParams,
-        ) -> typed::Pages<'static, types::ListPromptsResult> {
-            self.handle.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
-        }
-
-        /// See [`McpClient::get_prompt`](super::McpClient::get_prompt).
-        pub fn get_prompt(
-            &self,
-            params: types::GetPromptParams,
-        ) -> CancellableCall<'static, PromptsGetReply> {
-            self.handle.call(messages::PROMPTS_GET, &params)
-        }
-
-        /// See [`McpClient::complete`](super::McpClient::complete).
-        pub fn complete(
-            &self,
-            params: types::CompleteParams,
-        ) -> CancellableCall<'static, types::CompleteResult> {
-            self.handle.call(messages::COMPLETE, &params)
-        }
-
-        /// See [`McpClient::send_subscriptions_listen`](super::McpClient::send_subscriptions_listen).
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_subscriptions_listen(
-            &self,
-            params: types::SubscriptionsListenParams,
-        ) -> Result<Subscription<super::Subscribing>, super::McpError> {
-            self.handle.open(messages::SUBSCRIPTIONS_LISTEN, &params).await.map(Subscription::at)
-        }
+        Handle of super::McpClient, McpError;
+        discover(types::RequestParams) -> types::DiscoverResult => call(DISCOVER);
+        list_tools(types::PaginatedParams) -> types::ListToolsResult => call(TOOLS_LIST);
+        list_tools_pages(types::PaginatedParams) -> types::ListToolsResult
+            => pages(TOOLS_LIST, ["cursor"], ["nextCursor"]);
+        call_tool(types::CallToolParams) -> ToolsCallReply => call(TOOLS_CALL);
+        list_resources(types::PaginatedParams) -> types::ListResourcesResult
+            => call(RESOURCES_LIST);
+        list_resources_pages(types::PaginatedParams) -> types::ListResourcesResult
+            => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
+        list_resource_templates(types::PaginatedParams) -> types::ListResourceTemplatesResult
+            => call(RESOURCE_TEMPLATES_LIST);
+        list_resource_templates_pages(types::PaginatedParams) -> types::ListResourceTemplatesResult
+            => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
+        read_resource(types::ReadResourceParams) -> ResourcesReadReply => call(RESOURCES_READ);
+        list_prompts(types::PaginatedParams) -> types::ListPromptsResult => call(PROMPTS_LIST);
+        list_prompts_pages(types::PaginatedParams) -> types::ListPromptsResult
+            => pages(PROMPTS_LIST, ["cursor"], ["nextCursor"]);
+        get_prompt(types::GetPromptParams) -> PromptsGetReply => call(PROMPTS_GET);
+        complete(types::CompleteParams) -> types::CompleteResult => call(COMPLETE);
+        send_subscriptions_listen(types::SubscriptionsListenParams) -> Subscription<super::Subscribing>
+            => open(SUBSCRIPTIONS_LISTEN);
     }
 
     typed::roles::incoming! {
@@ -885,17 +788,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`McpServer::send_log_message`](super::McpServer::send_log_message).
-        pub fn send_log_message(
-            &self,
-            params: types::LoggingMessageParams,
-        ) -> typed::Notify<'static> {
-            self.handle.notify(messages::LOG_MESSAGE, &params)
-        }
+        Handle of super::McpServer, McpError;
+        send_log_message(types::LoggingMessageParams) => notify(LOG_MESSAGE);
     }
 
     typed::roles::incoming! {
@@ -1487,1218 +1381,654 @@ mod tables {
         use super::tables;
 
         tables::shapes! {
-            PROGRESS_TOKEN = NamedShape::named(
-                "ProgressToken",
-                Shape::union(const { &[Shape::Text, Shape::Int] }),
-            );
-            REQUEST_ID = NamedShape::named(
-                "RequestId",
-                Shape::union(const { &[Shape::Text, Shape::Int] }),
-            );
-            REQUEST_META = NamedShape::named(
-                "RequestMeta",
-                Shape::record_with_rest(const { &[
-                    optional("progressToken", Shape::Named(PROGRESS_TOKEN)),
-                    required("io.modelcontextprotocol/protocolVersion", Shape::Text),
-                    required(
-                        "io.modelcontextprotocol/clientCapabilities",
-                        Shape::Named(CLIENT_CAPABILITIES),
-                    ),
-                    optional("io.modelcontextprotocol/clientInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("io.modelcontextprotocol/logLevel", Shape::Named(LOGGING_LEVEL)),
-                ] }),
-            );
-            REQUEST_PARAMS = NamedShape::named(
-                "RequestParams",
-                Shape::record(const { &[required("_meta", Shape::Named(REQUEST_META))] }),
-            );
-            NOTIFICATION_PARAMS = NamedShape::named(
-                "NotificationParams",
-                Shape::record(const { &[optional("_meta", Shape::Named(NOTIFICATION_META))] }),
-            );
-            EMPTY_RESULT = NamedShape::named(
-                "EmptyResult",
-                Shape::record_with_rest(const { &[
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            PAGINATED_PARAMS = NamedShape::named(
-                "PaginatedParams",
-                Shape::record(const { &[
-                    optional("cursor", Shape::Text),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            PAGINATED_RESULT = NamedShape::named(
-                "PaginatedResult",
-                Shape::record_with_rest(const { &[
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            NAMED = NamedShape::named(
-                "Named",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                ] }),
-            );
-            ANNOTATED = NamedShape::named(
-                "Annotated",
-                Shape::record(const { &[
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ANNOTATIONS = NamedShape::named(
-                "Annotations",
-                Shape::record(const { &[
-                    optional("audience", Shape::list(const { &Shape::Named(ROLE) })),
-                    optional("priority", Shape::Number),
-                    optional("lastModified", Shape::Text),
-                ] }),
-            );
-            ROLE = NamedShape::named(
-                "Role",
-                Shape::union(const { &[Shape::literal("user"), Shape::literal("assistant")] }),
-            );
-            CONTENT_BLOCK = NamedShape::named(
-                "ContentBlock",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_CONTENT),
-                    Shape::Named(IMAGE_CONTENT),
-                    Shape::Named(EMBEDDED_RESOURCE),
-                    Shape::Named(AUDIO_CONTENT),
-                    Shape::Named(RESOURCE_LINK),
-                ] }),
-            );
-            TEXT_CONTENT = NamedShape::named(
-                "TextContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("text")),
-                    required("text", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            IMAGE_CONTENT = NamedShape::named(
-                "ImageContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("image")),
-                    required("data", Shape::Text),
-                    required("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            EMBEDDED_RESOURCE = NamedShape::named(
-                "EmbeddedResource",
-                Shape::record(const { &[
-                    required("type", Shape::literal("resource")),
-                    required("resource", Shape::Named(RESOURCE_CONTENTS)),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            RESOURCE_CONTENTS = NamedShape::named(
-                "ResourceContents",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_RESOURCE_CONTENTS),
-                    Shape::Named(BLOB_RESOURCE_CONTENTS),
-                ] }),
-            );
-            RESOURCE_ORIGIN = NamedShape::named(
-                "ResourceOrigin",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TEXT_RESOURCE_CONTENTS = NamedShape::named(
-                "TextResourceContents",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    required("text", Shape::Text),
-                ] }),
-            );
-            BLOB_RESOURCE_CONTENTS = NamedShape::named(
-                "BlobResourceContents",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    required("blob", Shape::Text),
-                ] }),
-            );
-            CANCELLED_PARAMS = NamedShape::named(
-                "CancelledParams",
-                Shape::record(const { &[
-                    required("requestId", Shape::Named(REQUEST_ID)),
-                    optional("reason", Shape::Text),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                ] }),
-            );
-            PROGRESS_PARAMS = NamedShape::named(
-                "ProgressParams",
-                Shape::record(const { &[
-                    required("progressToken", Shape::Named(PROGRESS_TOKEN)),
-                    required("progress", Shape::Number),
-                    optional("total", Shape::Number),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                    optional("message", Shape::Text),
-                ] }),
-            );
-            INITIALIZE_PARAMS = NamedShape::named(
-                "InitializeParams",
-                Shape::record(const { &[
-                    required("protocolVersion", Shape::Text),
-                    required("capabilities", Shape::Named(CLIENT_CAPABILITIES)),
-                    required("clientInfo", Shape::Named(IMPLEMENTATION)),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            INITIALIZE_RESULT = NamedShape::named(
-                "InitializeResult",
-                Shape::record_with_rest(const { &[
-                    required("protocolVersion", Shape::Text),
-                    required("capabilities", Shape::Named(SERVER_CAPABILITIES)),
-                    required("serverInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("instructions", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            IMPLEMENTATION = NamedShape::named(
-                "Implementation",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    required("version", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("websiteUrl", Shape::Text),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                ] }),
-            );
-            CLIENT_CAPABILITIES = NamedShape::named(
-                "ClientCapabilities",
-                Shape::record_with_rest(const { &[
-                    optional("experimental", Shape::map(const { &Shape::Object })),
-                    optional("roots", Shape::Object),
-                    optional("sampling", Shape::Named(SAMPLING_CAPABILITY)),
-                    optional("elicitation", Shape::Named(ELICITATION_CAPABILITY)),
-                    optional("extensions", Shape::map(const { &Shape::Object })),
-                ] }),
-            );
-            ROOTS_CAPABILITY = NamedShape::named(
-                "RootsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            SERVER_CAPABILITIES = NamedShape::named(
-                "ServerCapabilities",
-                Shape::record_with_rest(const { &[
-                    optional("experimental", Shape::map(const { &Shape::Object })),
-                    optional("logging", Shape::Object),
-                    optional("completions", Shape::Object),
-                    optional("prompts", Shape::Named(PROMPTS_CAPABILITY)),
-                    optional("resources", Shape::Named(RESOURCES_CAPABILITY)),
-                    optional("tools", Shape::Named(TOOLS_CAPABILITY)),
-                    optional("extensions", Shape::map(const { &Shape::Object })),
-                ] }),
-            );
-            PROMPTS_CAPABILITY = NamedShape::named(
-                "PromptsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            RESOURCES_CAPABILITY = NamedShape::named(
-                "ResourcesCapability",
-                Shape::record(const { &[
-                    optional("subscribe", Shape::Bool),
-                    optional("listChanged", Shape::Bool),
-                ] }),
-            );
-            TOOLS_CAPABILITY = NamedShape::named(
-                "ToolsCapability",
-                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
-            );
-            OFFERED = NamedShape::named(
-                "Offered",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                ] }),
-            );
-            LIST_TOOLS_RESULT = NamedShape::named(
-                "ListToolsResult",
-                Shape::record_with_rest(const { &[
-                    required("tools", Shape::list(const { &Shape::Named(TOOL) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                ] }),
-            );
-            TOOL = NamedShape::named(
-                "Tool",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    required("inputSchema", Shape::Named(OBJECT_SCHEMA)),
-                    optional("outputSchema", Shape::Object),
-                    optional("annotations", Shape::Named(TOOL_ANNOTATIONS)),
-                ] }),
-            );
-            OBJECT_SCHEMA = NamedShape::named(
-                "ObjectSchema",
-                Shape::record_with_rest(const { &[
-                    required("type", Shape::literal("object")),
-                    optional("properties", Shape::map(const { &Shape::Named(MEMBER_SCHEMA) })),
-                    optional("required", Shape::list(const { &Shape::Text })),
-                    optional("$schema", Shape::Text),
-                ] }),
-            );
-            MEMBER_SCHEMA = NamedShape::named(
-                "MemberSchema",
-                Shape::union(const { &[Shape::Object, Shape::Bool] }),
-            );
-            CALL_TOOL_PARAMS = NamedShape::named(
-                "CallToolParams",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("arguments", Shape::Object),
-                    optional("inputResponses", Shape::map(const { &Shape::Named(INPUT_RESPONSE) })),
-                    optional("requestState", Shape::Text),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            CALL_TOOL_RESULT = NamedShape::named(
-                "CallToolResult",
-                Shape::record_with_rest(const { &[
-                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
-                    optional("isError", Shape::Bool),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                    optional("structuredContent", Shape::Any),
-                ] }),
-            );
-            LIST_RESOURCES_RESULT = NamedShape::named(
-                "ListResourcesResult",
-                Shape::record_with_rest(const { &[
-                    required("resources", Shape::list(const { &Shape::Named(RESOURCE) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                ] }),
-            );
-            RESOURCE = NamedShape::named(
-                "Resource",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("size", Shape::Int),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            LIST_RESOURCE_TEMPLATES_RESULT = NamedShape::named(
-                "ListResourceTemplatesResult",
-                Shape::record_with_rest(const { &[
-                    required(
-                        "resourceTemplates",
-                        Shape::list(const { &Shape::Named(RESOURCE_TEMPLATE) }),
-                    ),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                ] }),
-            );
-            RESOURCE_TEMPLATE = NamedShape::named(
-                "ResourceTemplate",
-                Shape::record(const { &[
-                    required("uriTemplate", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            RESOURCE_PARAMS = NamedShape::named(
-                "ResourceParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            READ_RESOURCE_RESULT = NamedShape::named(
-                "ReadResourceResult",
-                Shape::record_with_rest(const { &[
-                    required("contents", Shape::list(const { &Shape::Named(RESOURCE_CONTENTS) })),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                ] }),
-            );
-            RESOURCE_UPDATED_PARAMS = NamedShape::named(
-                "ResourceUpdatedParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                ] }),
-            );
-            LIST_PROMPTS_RESULT = NamedShape::named(
-                "ListPromptsResult",
-                Shape::record_with_rest(const { &[
-                    required("prompts", Shape::list(const { &Shape::Named(PROMPT) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                ] }),
-            );
-            PROMPT = NamedShape::named(
-                "Prompt",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("arguments", Shape::list(const { &Shape::Named(PROMPT_ARGUMENT) })),
-                ] }),
-            );
-            PROMPT_ARGUMENT = NamedShape::named(
-                "PromptArgument",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("required", Shape::Bool),
-                ] }),
-            );
-            GET_PROMPT_PARAMS = NamedShape::named(
-                "GetPromptParams",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    optional("arguments", Shape::map(const { &Shape::Text })),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                    optional("inputResponses", Shape::map(const { &Shape::Named(INPUT_RESPONSE) })),
-                    optional("requestState", Shape::Text),
-                ] }),
-            );
-            GET_PROMPT_RESULT = NamedShape::named(
-                "GetPromptResult",
-                Shape::record_with_rest(const { &[
-                    optional("description", Shape::Text),
-                    required("messages", Shape::list(const { &Shape::Named(PROMPT_MESSAGE) })),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            PROMPT_MESSAGE = NamedShape::named(
-                "PromptMessage",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(CONTENT_BLOCK)),
-                ] }),
-            );
-            COMPLETE_PARAMS = NamedShape::named(
-                "CompleteParams",
-                Shape::record(const { &[
-                    required("ref", Shape::Named(COMPLETION_REFERENCE)),
-                    required("argument", Shape::Named(COMPLETION_ARGUMENT)),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                    optional("context", Shape::Named(COMPLETION_CONTEXT)),
-                ] }),
-            );
-            COMPLETION_REFERENCE = NamedShape::named(
-                "CompletionReference",
-                Shape::union(const { &[
-                    Shape::Named(PROMPT_REFERENCE),
-                    Shape::Named(RESOURCE_TEMPLATE_REFERENCE),
-                ] }),
-            );
-            PROMPT_REFERENCE = NamedShape::named(
-                "PromptReference",
-                Shape::record(const { &[
-                    required("type", Shape::literal("ref/prompt")),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                ] }),
-            );
-            RESOURCE_TEMPLATE_REFERENCE = NamedShape::named(
-                "ResourceTemplateReference",
-                Shape::record(const { &[
-                    required("type", Shape::literal("ref/resource")),
-                    required("uri", Shape::Text),
-                ] }),
-            );
-            COMPLETION_ARGUMENT = NamedShape::named(
-                "CompletionArgument",
-                Shape::record(const { &[
-                    required("name", Shape::Text),
-                    required("value", Shape::Text),
-                ] }),
-            );
-            COMPLETE_RESULT = NamedShape::named(
-                "CompleteResult",
-                Shape::record_with_rest(const { &[
-                    required("completion", Shape::Named(COMPLETION)),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            COMPLETION = NamedShape::named(
-                "Completion",
-                Shape::record(const { &[
-                    required("values", Shape::list(const { &Shape::Text })),
-                    optional("total", Shape::Int),
-                    optional("hasMore", Shape::Bool),
-                ] }),
-            );
-            SET_LEVEL_PARAMS = NamedShape::named(
-                "SetLevelParams",
-                Shape::record(const { &[
-                    required("level", Shape::Named(LOGGING_LEVEL)),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            LOGGING_LEVEL = NamedShape::named(
-                "LoggingLevel",
-                Shape::union(const { &[
-                    Shape::literal("debug"),
-                    Shape::literal("info"),
-                    Shape::literal("notice"),
-                    Shape::literal("warning"),
-                    Shape::literal("error"),
-                    Shape::literal("critical"),
-                    Shape::literal("alert"),
-                    Shape::literal("emergency"),
-                ] }),
-            );
-            LOGGING_MESSAGE_PARAMS = NamedShape::named(
-                "LoggingMessageParams",
-                Shape::record(const { &[
-                    required("level", Shape::Named(LOGGING_LEVEL)),
-                    optional("logger", Shape::Text),
-                    required("data", Shape::Any),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                ] }),
-            );
-            CREATE_MESSAGE_PARAMS = NamedShape::named(
-                "CreateMessageParams",
-                Shape::record(const { &[
-                    required("messages", Shape::list(const { &Shape::Named(SAMPLING_MESSAGE) })),
-                    optional("modelPreferences", Shape::Named(MODEL_PREFERENCES)),
-                    optional("systemPrompt", Shape::Text),
-                    optional("includeContext", Shape::Named(INCLUDE_CONTEXT)),
-                    optional("temperature", Shape::Number),
-                    required("maxTokens", Shape::Int),
-                    optional("stopSequences", Shape::list(const { &Shape::Text })),
-                    optional("metadata", Shape::Object),
-                    optional("tools", Shape::list(const { &Shape::Named(TOOL) })),
-                    optional("toolChoice", Shape::Named(TOOL_CHOICE)),
-                ] }),
-            );
-            INCLUDE_CONTEXT = NamedShape::named(
-                "IncludeContext",
-                Shape::union(const { &[
-                    Shape::literal("none"),
-                    Shape::literal("thisServer"),
-                    Shape::literal("allServers"),
-                ] }),
-            );
-            SAMPLING_MESSAGE = NamedShape::named(
-                "SamplingMessage",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(SAMPLING_CONTENT)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            SAMPLING_CONTENT = NamedShape::named(
-                "SamplingContent",
-                Shape::union(const { &[
-                    Shape::Named(SAMPLING_CONTENT_BLOCK),
-                    Shape::list(const { &Shape::Named(SAMPLING_CONTENT_BLOCK) }),
-                ] }),
-            );
-            SAMPLING_CONTENT_BLOCK = NamedShape::named(
-                "SamplingContentBlock",
-                Shape::union(const { &[
-                    Shape::Named(TEXT_CONTENT),
-                    Shape::Named(IMAGE_CONTENT),
-                    Shape::Named(AUDIO_CONTENT),
-                    Shape::Named(TOOL_USE_CONTENT),
-                    Shape::Named(TOOL_RESULT_CONTENT),
-                ] }),
-            );
-            MODEL_PREFERENCES = NamedShape::named(
-                "ModelPreferences",
-                Shape::record(const { &[
-                    optional("hints", Shape::list(const { &Shape::Named(MODEL_HINT) })),
-                    optional("costPriority", Shape::Number),
-                    optional("speedPriority", Shape::Number),
-                    optional("intelligencePriority", Shape::Number),
-                ] }),
-            );
-            MODEL_HINT = NamedShape::named(
-                "ModelHint",
-                Shape::record_with_rest(const { &[optional("name", Shape::Text)] }),
-            );
-            CREATE_MESSAGE_RESULT = NamedShape::named(
-                "CreateMessageResult",
-                Shape::record(const { &[
-                    required("role", Shape::Named(ROLE)),
-                    required("content", Shape::Named(SAMPLING_CONTENT)),
-                    optional("_meta", Shape::Object),
-                    required("model", Shape::Text),
-                    optional("stopReason", Shape::Named(STOP_REASON)),
-                ] }),
-            );
-            STOP_REASON = NamedShape::named(
-                "StopReason",
-                Shape::union(const { &[
-                    Shape::literal("toolUse"),
-                    Shape::literal("endTurn"),
-                    Shape::literal("stopSequence"),
-                    Shape::literal("maxTokens"),
-                    Shape::Text,
-                ] }),
-            );
-            LIST_ROOTS_RESULT = NamedShape::named(
-                "ListRootsResult",
-                Shape::record(const { &[
-                    required("roots", Shape::list(const { &Shape::Named(ROOT) })),
-                ] }),
-            );
-            ROOT = NamedShape::named(
-                "Root",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("name", Shape::Text),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            AUDIO_CONTENT = NamedShape::named(
-                "AudioContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("audio")),
-                    required("data", Shape::Text),
-                    required("mimeType", Shape::Text),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL_ANNOTATIONS = NamedShape::named(
-                "ToolAnnotations",
-                Shape::record(const { &[
-                    optional("title", Shape::Text),
-                    optional("readOnlyHint", Shape::Bool),
-                    optional("destructiveHint", Shape::Bool),
-                    optional("idempotentHint", Shape::Bool),
-                    optional("openWorldHint", Shape::Bool),
-                ] }),
-            );
-            ELICIT_FORM_PARAMS = NamedShape::named(
-                "ElicitFormParams",
-                Shape::record(const { &[
-                    optional("mode", Shape::Named(ELICIT_FORM_PARAMS_MODE)),
-                    required("message", Shape::Text),
-                    required("requestedSchema", Shape::Named(FORM_SCHEMA)),
-                ] }),
-            );
-            FORM_SCHEMA = NamedShape::named(
-                "FormSchema",
-                Shape::record_with_rest(const { &[
-                    required("type", Shape::literal("object")),
-                    required("properties", Shape::map(const { &Shape::Named(FIELD_SCHEMA) })),
-                    optional("required", Shape::list(const { &Shape::Text })),
-                    optional("$schema", Shape::Text),
-                ] }),
-            );
-            FIELD_SCHEMA = NamedShape::named(
-                "FieldSchema",
-                Shape::union(const { &[
-                    Shape::Named(TITLED_ENUM_SCHEMA),
-                    Shape::Named(ENUM_SCHEMA),
-                    Shape::Named(STRING_SCHEMA),
-                    Shape::Named(NUMBER_SCHEMA),
-                    Shape::Named(BOOLEAN_SCHEMA),
-                    Shape::Named(MULTI_SELECT_ENUM_SCHEMA),
-                ] }),
-            );
-            LABELLED = NamedShape::named(
-                "Labelled",
-                Shape::record(const { &[
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                ] }),
-            );
-            STRING_SCHEMA = NamedShape::named(
-                "StringSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minLength", Shape::Int),
-                    optional("maxLength", Shape::Int),
-                    optional("format", Shape::Named(STRING_FORMAT)),
-                    optional("default", Shape::Text),
-                ] }),
-            );
-            STRING_FORMAT = NamedShape::named(
-                "StringFormat",
-                Shape::union(const { &[
-                    Shape::literal("email"),
-                    Shape::literal("uri"),
-                    Shape::literal("date"),
-                    Shape::literal("date-time"),
-                ] }),
-            );
-            NUMBER_SCHEMA = NamedShape::named(
-                "NumberSchema",
-                Shape::record(const { &[
-                    required("type", Shape::Named(NUMBER_KIND)),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minimum", Shape::Number),
-                    optional("maximum", Shape::Number),
-                    optional("default", Shape::Number),
-                ] }),
-            );
-            NUMBER_KIND = NamedShape::named(
-                "NumberKind",
-                Shape::union(const { &[Shape::literal("number"), Shape::literal("integer")] }),
-            );
-            BOOLEAN_SCHEMA = NamedShape::named(
-                "BooleanSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("boolean")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("default", Shape::Bool),
-                ] }),
-            );
-            ENUM_SCHEMA = NamedShape::named(
-                "EnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    required("enum", Shape::list(const { &Shape::Text })),
-                    optional("enumNames", Shape::list(const { &Shape::Text })),
-                    optional("default", Shape::Text),
-                ] }),
-            );
-            ELICIT_RESULT = NamedShape::named(
-                "ElicitResult",
-                Shape::record(const { &[
-                    required("action", Shape::Named(ELICIT_ACTION)),
-                    optional("content", Shape::map(const { &Shape::Named(FIELD_VALUE) })),
-                ] }),
-            );
-            ELICIT_ACTION = NamedShape::named(
-                "ElicitAction",
-                Shape::union(const { &[
-                    Shape::literal("accept"),
-                    Shape::literal("decline"),
-                    Shape::literal("cancel"),
-                ] }),
-            );
-            FIELD_VALUE = NamedShape::named(
-                "FieldValue",
-                Shape::union(const { &[
-                    Shape::Text,
-                    Shape::Number,
-                    Shape::Bool,
-                    Shape::list(const { &Shape::Text }),
-                ] }),
-            );
-            RESOURCE_LINK = NamedShape::named(
-                "ResourceLink",
-                Shape::record(const { &[
-                    required("type", Shape::literal("resource_link")),
-                    required("uri", Shape::Text),
-                    required("name", Shape::Text),
-                    optional("title", Shape::Text),
-                    optional("_meta", Shape::Object),
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                    optional("description", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("size", Shape::Int),
-                    optional("annotations", Shape::Named(ANNOTATIONS)),
-                ] }),
-            );
-            COMPLETION_CONTEXT = NamedShape::named(
-                "CompletionContext",
-                Shape::record(const { &[
-                    optional("arguments", Shape::map(const { &Shape::Text })),
-                ] }),
-            );
-            TASK_METADATA = NamedShape::named(
-                "TaskMetadata",
-                Shape::record(const { &[optional("ttl", Shape::Int)] }),
-            );
-            TASK = NamedShape::named(
-                "Task",
-                Shape::record(const { &[
-                    required("taskId", Shape::Text),
-                    required("status", Shape::Named(TASK_STATUS)),
-                    optional("statusMessage", Shape::Text),
-                    required("createdAt", Shape::Text),
-                    required("lastUpdatedAt", Shape::Text),
-                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
-                    optional("pollInterval", Shape::Int),
-                ] }),
-            );
-            TASK_STATUS = NamedShape::named(
-                "TaskStatus",
-                Shape::union(const { &[
-                    Shape::literal("working"),
-                    Shape::literal("input_required"),
-                    Shape::literal("completed"),
-                    Shape::literal("failed"),
-                    Shape::literal("cancelled"),
-                ] }),
-            );
-            CREATE_TASK_RESULT = NamedShape::named(
-                "CreateTaskResult",
-                Shape::record_with_rest(const { &[
-                    required("task", Shape::Named(TASK)),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            TASK_PARAMS = NamedShape::named(
-                "TaskParams",
-                Shape::record(const { &[
-                    required("taskId", Shape::Text),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            TASK_RESULT = NamedShape::named(
-                "TaskResult",
-                Shape::record_with_rest(const { &[
-                    required("taskId", Shape::Text),
-                    required("status", Shape::Named(TASK_STATUS)),
-                    optional("statusMessage", Shape::Text),
-                    required("createdAt", Shape::Text),
-                    required("lastUpdatedAt", Shape::Text),
-                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
-                    optional("pollInterval", Shape::Int),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            TASK_PAYLOAD = NamedShape::named(
-                "TaskPayload",
-                Shape::union(const { &[
-                    Shape::Named(CREATE_MESSAGE_RESULT),
-                    Shape::Named(ELICIT_RESULT),
-                    Shape::Named(CALL_TOOL_RESULT),
-                    Shape::Named(EMPTY_RESULT),
-                ] }),
-            );
-            LIST_TASKS_RESULT = NamedShape::named(
-                "ListTasksResult",
-                Shape::record_with_rest(const { &[
-                    required("tasks", Shape::list(const { &Shape::Named(TASK) })),
-                    optional("nextCursor", Shape::Text),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            TASK_STATUS_PARAMS = NamedShape::named(
-                "TaskStatusParams",
-                Shape::record(const { &[
-                    required("taskId", Shape::Text),
-                    required("status", Shape::Named(TASK_STATUS)),
-                    optional("statusMessage", Shape::Text),
-                    required("createdAt", Shape::Text),
-                    required("lastUpdatedAt", Shape::Text),
-                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
-                    optional("pollInterval", Shape::Int),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                ] }),
-            );
-            SAMPLING_CAPABILITY = NamedShape::named(
-                "SamplingCapability",
-                Shape::record(const { &[
-                    optional("context", Shape::Object),
-                    optional("tools", Shape::Object),
-                ] }),
-            );
-            ELICITATION_CAPABILITY = NamedShape::named(
-                "ElicitationCapability",
-                Shape::record(const { &[
-                    optional("form", Shape::Object),
-                    optional("url", Shape::Object),
-                ] }),
-            );
-            TASKS_CAPABILITY = NamedShape::named(
-                "TasksCapability",
-                Shape::record(const { &[
-                    optional("list", Shape::Object),
-                    optional("cancel", Shape::Object),
-                ] }),
-            );
-            CLIENT_TASKS_CAPABILITY = NamedShape::named(
-                "ClientTasksCapability",
-                Shape::record(const { &[
-                    optional("list", Shape::Object),
-                    optional("cancel", Shape::Object),
-                    optional("requests", Shape::Named(CLIENT_TASK_REQUESTS)),
-                ] }),
-            );
-            CLIENT_TASK_REQUESTS = NamedShape::named(
-                "ClientTaskRequests",
-                Shape::record(const { &[
-                    optional("sampling", Shape::Named(SAMPLING_TASK_REQUESTS)),
-                    optional("elicitation", Shape::Named(ELICITATION_TASK_REQUESTS)),
-                ] }),
-            );
-            SAMPLING_TASK_REQUESTS = NamedShape::named(
-                "SamplingTaskRequests",
-                Shape::record(const { &[optional("createMessage", Shape::Object)] }),
-            );
-            ELICITATION_TASK_REQUESTS = NamedShape::named(
-                "ElicitationTaskRequests",
-                Shape::record(const { &[optional("create", Shape::Object)] }),
-            );
-            SERVER_TASKS_CAPABILITY = NamedShape::named(
-                "ServerTasksCapability",
-                Shape::record(const { &[
-                    optional("list", Shape::Object),
-                    optional("cancel", Shape::Object),
-                    optional("requests", Shape::Named(SERVER_TASK_REQUESTS)),
-                ] }),
-            );
-            SERVER_TASK_REQUESTS = NamedShape::named(
-                "ServerTaskRequests",
-                Shape::record(const { &[optional("tools", Shape::Named(TOOLS_TASK_REQUESTS))] }),
-            );
-            TOOLS_TASK_REQUESTS = NamedShape::named(
-                "ToolsTaskRequests",
-                Shape::record(const { &[optional("call", Shape::Object)] }),
-            );
-            ICON = NamedShape::named(
-                "Icon",
-                Shape::record(const { &[
-                    required("src", Shape::Text),
-                    optional("mimeType", Shape::Text),
-                    optional("sizes", Shape::list(const { &Shape::Text })),
-                    optional("theme", Shape::Named(ICON_THEME)),
-                ] }),
-            );
-            ICON_THEME = NamedShape::named(
-                "IconTheme",
-                Shape::union(const { &[Shape::literal("light"), Shape::literal("dark")] }),
-            );
-            ICONS = NamedShape::named(
-                "Icons",
-                Shape::record(const { &[
-                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
-                ] }),
-            );
-            TASK_REQUEST_PARAMS = NamedShape::named(
-                "TaskRequestParams",
-                Shape::record(const { &[optional("task", Shape::Named(TASK_METADATA))] }),
-            );
-            TOOL_EXECUTION = NamedShape::named(
-                "ToolExecution",
-                Shape::record(const { &[optional("taskSupport", Shape::Named(TASK_SUPPORT))] }),
-            );
-            TASK_SUPPORT = NamedShape::named(
-                "TaskSupport",
-                Shape::union(const { &[
-                    Shape::literal("forbidden"),
-                    Shape::literal("optional"),
-                    Shape::literal("required"),
-                ] }),
-            );
-            TOOL_CHOICE = NamedShape::named(
-                "ToolChoice",
-                Shape::record(const { &[optional("mode", Shape::Named(TOOL_CHOICE_MODE))] }),
-            );
-            TOOL_CHOICE_MODE = NamedShape::named(
-                "ToolChoiceMode",
-                Shape::union(const { &[
-                    Shape::literal("auto"),
-                    Shape::literal("required"),
-                    Shape::literal("none"),
-                ] }),
-            );
-            TOOL_USE_CONTENT = NamedShape::named(
-                "ToolUseContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("tool_use")),
-                    required("id", Shape::Text),
-                    required("name", Shape::Text),
-                    required("input", Shape::Object),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            TOOL_RESULT_CONTENT = NamedShape::named(
-                "ToolResultContent",
-                Shape::record(const { &[
-                    required("type", Shape::literal("tool_result")),
-                    required("toolUseId", Shape::Text),
-                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
-                    optional("structuredContent", Shape::Any),
-                    optional("isError", Shape::Bool),
-                    optional("_meta", Shape::Object),
-                ] }),
-            );
-            ELICIT_PARAMS = NamedShape::named(
-                "ElicitParams",
-                Shape::union(const { &[
-                    Shape::Named(ELICIT_FORM_PARAMS),
-                    Shape::Named(ELICIT_URL_PARAMS),
-                ] }),
-            );
-            ELICIT_URL_PARAMS = NamedShape::named(
-                "ElicitUrlParams",
-                Shape::record(const { &[
-                    required("mode", Shape::literal("url")),
-                    required("message", Shape::Text),
-                    required("url", Shape::Text),
-                ] }),
-            );
-            ELICITATION_COMPLETE_PARAMS = NamedShape::named(
-                "ElicitationCompleteParams",
-                Shape::record(const { &[
-                    required("elicitationId", Shape::Text),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                ] }),
-            );
-            TITLED_CHOICE = NamedShape::named(
-                "TitledChoice",
-                Shape::record(const { &[
-                    required("const", Shape::Text),
-                    required("title", Shape::Text),
-                ] }),
-            );
-            TITLED_ENUM_SCHEMA = NamedShape::named(
-                "TitledEnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    required("oneOf", Shape::list(const { &Shape::Named(TITLED_CHOICE) })),
-                    optional("default", Shape::Text),
-                ] }),
-            );
-            MULTI_SELECT_ENUM_SCHEMA = NamedShape::named(
-                "MultiSelectEnumSchema",
-                Shape::record(const { &[
-                    required("type", Shape::literal("array")),
-                    optional("title", Shape::Text),
-                    optional("description", Shape::Text),
-                    optional("minItems", Shape::Int),
-                    optional("maxItems", Shape::Int),
-                    required("items", Shape::Named(ENUM_ITEMS)),
-                    optional("default", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            ENUM_ITEMS = NamedShape::named(
-                "EnumItems",
-                Shape::union(const { &[
-                    Shape::Named(UNTITLED_ENUM_ITEMS),
-                    Shape::Named(TITLED_ENUM_ITEMS),
-                ] }),
-            );
-            UNTITLED_ENUM_ITEMS = NamedShape::named(
-                "UntitledEnumItems",
-                Shape::record(const { &[
-                    required("type", Shape::literal("string")),
-                    required("enum", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            TITLED_ENUM_ITEMS = NamedShape::named(
-                "TitledEnumItems",
-                Shape::record(const { &[
-                    required("anyOf", Shape::list(const { &Shape::Named(TITLED_CHOICE) })),
-                ] }),
-            );
-            NOTIFICATION_META = NamedShape::named(
-                "NotificationMeta",
-                Shape::record_with_rest(const { &[
-                    optional("io.modelcontextprotocol/subscriptionId", Shape::Named(REQUEST_ID)),
-                ] }),
-            );
-            RESULT_META = NamedShape::named(
-                "ResultMeta",
-                Shape::record_with_rest(const { &[
-                    optional("io.modelcontextprotocol/serverInfo", Shape::Named(IMPLEMENTATION)),
-                ] }),
-            );
-            RESULT_TYPE = NamedShape::named(
-                "ResultType",
-                Shape::union(const { &[Shape::literal("complete")] }),
-            );
-            CACHEABLE_RESULT = NamedShape::named(
-                "CacheableResult",
-                Shape::record(const { &[
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                ] }),
-            );
-            CACHE_SCOPE = NamedShape::named(
-                "CacheScope",
-                Shape::union(const { &[Shape::literal("public"), Shape::literal("private")] }),
-            );
-            DISCOVER_RESULT = NamedShape::named(
-                "DiscoverResult",
-                Shape::record_with_rest(const { &[
-                    required("supportedVersions", Shape::list(const { &Shape::Text })),
-                    required("capabilities", Shape::Named(SERVER_CAPABILITIES)),
-                    optional("instructions", Shape::Text),
-                    required("ttlMs", Shape::Int),
-                    required("cacheScope", Shape::Named(CACHE_SCOPE)),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            READ_RESOURCE_PARAMS = NamedShape::named(
-                "ReadResourceParams",
-                Shape::record(const { &[
-                    required("uri", Shape::Text),
-                    optional("inputResponses", Shape::map(const { &Shape::Named(INPUT_RESPONSE) })),
-                    optional("requestState", Shape::Text),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            RETRY = NamedShape::named(
-                "Retry",
-                Shape::record(const { &[
-                    optional("inputResponses", Shape::map(const { &Shape::Named(INPUT_RESPONSE) })),
-                    optional("requestState", Shape::Text),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            INPUT_REQUIRED_RESULT = NamedShape::named(
-                "InputRequiredResult",
-                Shape::record_with_rest(const { &[
-                    required("resultType", Shape::literal("input_required")),
-                    optional("_meta", Shape::Named(RESULT_META)),
-                    optional("inputRequests", Shape::map(const { &Shape::Named(INPUT_REQUEST) })),
-                    optional("requestState", Shape::Text),
-                ] }),
-            );
-            INPUT_REQUEST = NamedShape::named(
-                "InputRequest",
-                Shape::union(const { &[
-                    Shape::Named(CREATE_MESSAGE_INPUT),
-                    Shape::Named(LIST_ROOTS_INPUT),
-                    Shape::Named(ELICIT_INPUT),
-                ] }),
-            );
-            CREATE_MESSAGE_INPUT = NamedShape::named(
-                "CreateMessageInput",
-                Shape::record(const { &[
-                    required("method", Shape::literal("sampling/createMessage")),
-                    required("params", Shape::Named(CREATE_MESSAGE_PARAMS)),
-                ] }),
-            );
-            LIST_ROOTS_INPUT = NamedShape::named(
-                "ListRootsInput",
-                Shape::record(const { &[
-                    required("method", Shape::literal("roots/list")),
-                    optional("params", Shape::Object),
-                ] }),
-            );
-            ELICIT_INPUT = NamedShape::named(
-                "ElicitInput",
-                Shape::record(const { &[
-                    required("method", Shape::literal("elicitation/create")),
-                    required("params", Shape::Named(ELICIT_PARAMS)),
-                ] }),
-            );
-            INPUT_RESPONSE = NamedShape::named(
-                "InputResponse",
-                Shape::union(const { &[
-                    Shape::Named(CREATE_MESSAGE_RESULT),
-                    Shape::Named(LIST_ROOTS_RESULT),
-                    Shape::Named(ELICIT_RESULT),
-                ] }),
-            );
-            SUBSCRIPTIONS_LISTEN_PARAMS = NamedShape::named(
-                "SubscriptionsListenParams",
-                Shape::record(const { &[
-                    required("notifications", Shape::Named(SUBSCRIPTION_FILTER)),
-                    required("_meta", Shape::Named(REQUEST_META)),
-                ] }),
-            );
-            SUBSCRIPTION_FILTER = NamedShape::named(
-                "SubscriptionFilter",
-                Shape::record(const { &[
-                    optional("toolsListChanged", Shape::Bool),
-                    optional("promptsListChanged", Shape::Bool),
-                    optional("resourcesListChanged", Shape::Bool),
-                    optional("resourceSubscriptions", Shape::list(const { &Shape::Text })),
-                ] }),
-            );
-            SUBSCRIPTIONS_ACKNOWLEDGED_PARAMS = NamedShape::named(
-                "SubscriptionsAcknowledgedParams",
-                Shape::record(const { &[
-                    required("notifications", Shape::Named(SUBSCRIPTION_FILTER)),
-                    optional("_meta", Shape::Named(NOTIFICATION_META)),
-                ] }),
-            );
-            SUBSCRIPTION_CLOSED_RESULT = NamedShape::named(
-                "SubscriptionClosedResult",
-                Shape::record_with_rest(const { &[
-                    required("_meta", Shape::Named(SUBSCRIPTION_CLOSED_META)),
-                    optional("resultType", Shape::Named(RESULT_TYPE)),
-                ] }),
-            );
-            SUBSCRIPTION_CLOSED_META = NamedShape::named(
-                "SubscriptionClosedMeta",
-                Shape::record_with_rest(const { &[
-                    optional("io.modelcontextprotocol/serverInfo", Shape::Named(IMPLEMENTATION)),
-                    required("io.modelcontextprotocol/subscriptionId", Shape::Named(REQUEST_ID)),
-                ] }),
-            );
-            MISSING_CAPABILITY_DATA = NamedShape::named(
-                "MissingCapabilityData",
-                Shape::record(const { &[
-                    required("requiredCapabilities", Shape::Named(CLIENT_CAPABILITIES)),
-                ] }),
-            );
-            UNSUPPORTED_VERSION_DATA = NamedShape::named(
-                "UnsupportedVersionData",
-                Shape::record(const { &[
-                    required("supported", Shape::list(const { &Shape::Text })),
-                    required("requested", Shape::Text),
-                ] }),
-            );
-            ELICIT_FORM_PARAMS_MODE = NamedShape::named(
-                "ElicitFormParamsMode",
-                Shape::union(const { &[Shape::literal("form")] }),
-            );
+            PROGRESS_TOKEN = "ProgressToken": Text | Int;
+            REQUEST_ID = "RequestId": Text | Int;
+            REQUEST_META = "RequestMeta": {
+                "progressToken"?: PROGRESS_TOKEN,
+                "io.modelcontextprotocol/protocolVersion": Text,
+                "io.modelcontextprotocol/clientCapabilities": CLIENT_CAPABILITIES,
+                "io.modelcontextprotocol/clientInfo"?: IMPLEMENTATION,
+                "io.modelcontextprotocol/logLevel"?: LOGGING_LEVEL,
+                ..
+            };
+            REQUEST_PARAMS = "RequestParams": { "_meta": REQUEST_META };
+            NOTIFICATION_PARAMS = "NotificationParams": { "_meta"?: NOTIFICATION_META };
+            EMPTY_RESULT = "EmptyResult": { "_meta"?: RESULT_META, "resultType"?: RESULT_TYPE, .. };
+            PAGINATED_PARAMS = "PaginatedParams": { "cursor"?: Text, "_meta": REQUEST_META };
+            PAGINATED_RESULT = "PaginatedResult": {
+                "nextCursor"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            NAMED = "Named": { "name": Text, "title"?: Text };
+            ANNOTATED = "Annotated": { "annotations"?: ANNOTATIONS, "_meta"?: Object };
+            ANNOTATIONS = "Annotations": {
+                "audience"?: [ROLE],
+                "priority"?: Number,
+                "lastModified"?: Text,
+            };
+            ROLE = "Role": "user" | "assistant";
+            CONTENT_BLOCK = "ContentBlock": TEXT_CONTENT
+                | IMAGE_CONTENT
+                | EMBEDDED_RESOURCE
+                | AUDIO_CONTENT
+                | RESOURCE_LINK;
+            TEXT_CONTENT = "TextContent": {
+                "type": "text",
+                "text": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            IMAGE_CONTENT = "ImageContent": {
+                "type": "image",
+                "data": Text,
+                "mimeType": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            EMBEDDED_RESOURCE = "EmbeddedResource": {
+                "type": "resource",
+                "resource": RESOURCE_CONTENTS,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            RESOURCE_CONTENTS = "ResourceContents": TEXT_RESOURCE_CONTENTS | BLOB_RESOURCE_CONTENTS;
+            RESOURCE_ORIGIN = "ResourceOrigin": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+            };
+            TEXT_RESOURCE_CONTENTS = "TextResourceContents": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+                "text": Text,
+            };
+            BLOB_RESOURCE_CONTENTS = "BlobResourceContents": {
+                "uri": Text,
+                "mimeType"?: Text,
+                "_meta"?: Object,
+                "blob": Text,
+            };
+            CANCELLED_PARAMS = "CancelledParams": {
+                "requestId": REQUEST_ID,
+                "reason"?: Text,
+                "_meta"?: NOTIFICATION_META,
+            };
+            PROGRESS_PARAMS = "ProgressParams": {
+                "progressToken": PROGRESS_TOKEN,
+                "progress": Number,
+                "total"?: Number,
+                "_meta"?: NOTIFICATION_META,
+                "message"?: Text,
+            };
+            INITIALIZE_PARAMS = "InitializeParams": {
+                "protocolVersion": Text,
+                "capabilities": CLIENT_CAPABILITIES,
+                "clientInfo": IMPLEMENTATION,
+                "_meta": REQUEST_META,
+            };
+            INITIALIZE_RESULT = "InitializeResult": {
+                "protocolVersion": Text,
+                "capabilities": SERVER_CAPABILITIES,
+                "serverInfo": IMPLEMENTATION,
+                "instructions"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            IMPLEMENTATION = "Implementation": {
+                "name": Text,
+                "title"?: Text,
+                "version": Text,
+                "description"?: Text,
+                "websiteUrl"?: Text,
+                "icons"?: [ICON],
+            };
+            CLIENT_CAPABILITIES = "ClientCapabilities": {
+                "experimental"?: { *: Object },
+                "roots"?: Object,
+                "sampling"?: SAMPLING_CAPABILITY,
+                "elicitation"?: ELICITATION_CAPABILITY,
+                "extensions"?: { *: Object },
+                ..
+            };
+            ROOTS_CAPABILITY = "RootsCapability": { "listChanged"?: Bool };
+            SERVER_CAPABILITIES = "ServerCapabilities": {
+                "experimental"?: { *: Object },
+                "logging"?: Object,
+                "completions"?: Object,
+                "prompts"?: PROMPTS_CAPABILITY,
+                "resources"?: RESOURCES_CAPABILITY,
+                "tools"?: TOOLS_CAPABILITY,
+                "extensions"?: { *: Object },
+                ..
+            };
+            PROMPTS_CAPABILITY = "PromptsCapability": { "listChanged"?: Bool };
+            RESOURCES_CAPABILITY = "ResourcesCapability": {
+                "subscribe"?: Bool,
+                "listChanged"?: Bool,
+            };
+            TOOLS_CAPABILITY = "ToolsCapability": { "listChanged"?: Bool };
+            OFFERED = "Offered": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+            };
+            LIST_TOOLS_RESULT = "ListToolsResult": {
+                "tools": [TOOL],
+                "nextCursor"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                "ttlMs": Int,
+                "cacheScope": CACHE_SCOPE,
+                ..
+            };
+            TOOL = "Tool": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "inputSchema": OBJECT_SCHEMA,
+                "outputSchema"?: Object,
+                "annotations"?: TOOL_ANNOTATIONS,
+            };
+            OBJECT_SCHEMA = "ObjectSchema": {
+                "type": "object",
+                "properties"?: { *: MEMBER_SCHEMA },
+                "required"?: [Text],
+                "$schema"?: Text,
+                ..
+            };
+            MEMBER_SCHEMA = "MemberSchema": Object | Bool;
+            CALL_TOOL_PARAMS = "CallToolParams": {
+                "name": Text,
+                "arguments"?: Object,
+                "inputResponses"?: { *: INPUT_RESPONSE },
+                "requestState"?: Text,
+                "_meta": REQUEST_META,
+            };
+            CALL_TOOL_RESULT = "CallToolResult": {
+                "content": [CONTENT_BLOCK],
+                "isError"?: Bool,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                "structuredContent"?: Any,
+                ..
+            };
+            LIST_RESOURCES_RESULT = "ListResourcesResult": {
+                "resources": [RESOURCE],
+                "nextCursor"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                "ttlMs": Int,
+                "cacheScope": CACHE_SCOPE,
+                ..
+            };
+            RESOURCE = "Resource": {
+                "uri": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "mimeType"?: Text,
+                "size"?: Int,
+                "annotations"?: ANNOTATIONS,
+            };
+            LIST_RESOURCE_TEMPLATES_RESULT = "ListResourceTemplatesResult": {
+                "resourceTemplates": [RESOURCE_TEMPLATE],
+                "nextCursor"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                "ttlMs": Int,
+                "cacheScope": CACHE_SCOPE,
+                ..
+            };
+            RESOURCE_TEMPLATE = "ResourceTemplate": {
+                "uriTemplate": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "mimeType"?: Text,
+                "annotations"?: ANNOTATIONS,
+            };
+            RESOURCE_PARAMS = "ResourceParams": { "uri": Text, "_meta": REQUEST_META };
+            READ_RESOURCE_RESULT = "ReadResourceResult": {
+                "contents": [RESOURCE_CONTENTS],
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                "ttlMs": Int,
+                "cacheScope": CACHE_SCOPE,
+                ..
+            };
+            RESOURCE_UPDATED_PARAMS = "ResourceUpdatedParams": {
+                "uri": Text,
+                "_meta"?: NOTIFICATION_META,
+            };
+            LIST_PROMPTS_RESULT = "ListPromptsResult": {
+                "prompts": [PROMPT],
+                "nextCursor"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                "ttlMs": Int,
+                "cacheScope": CACHE_SCOPE,
+                ..
+            };
+            PROMPT = "Prompt": {
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "arguments"?: [PROMPT_ARGUMENT],
+            };
+            PROMPT_ARGUMENT = "PromptArgument": {
+                "name": Text,
+                "title"?: Text,
+                "description"?: Text,
+                "required"?: Bool,
+            };
+            GET_PROMPT_PARAMS = "GetPromptParams": {
+                "name": Text,
+                "arguments"?: { *: Text },
+                "_meta": REQUEST_META,
+                "inputResponses"?: { *: INPUT_RESPONSE },
+                "requestState"?: Text,
+            };
+            GET_PROMPT_RESULT = "GetPromptResult": {
+                "description"?: Text,
+                "messages": [PROMPT_MESSAGE],
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            PROMPT_MESSAGE = "PromptMessage": { "role": ROLE, "content": CONTENT_BLOCK };
+            COMPLETE_PARAMS = "CompleteParams": {
+                "ref": COMPLETION_REFERENCE,
+                "argument": COMPLETION_ARGUMENT,
+                "_meta": REQUEST_META,
+                "context"?: COMPLETION_CONTEXT,
+            };
+            COMPLETION_REFERENCE = "CompletionReference": PROMPT_REFERENCE
+                | RESOURCE_TEMPLATE_REFERENCE;
+            PROMPT_REFERENCE = "PromptReference": {
+                "type": "ref/prompt",
+                "name": Text,
+                "title"?: Text,
+            };
+            RESOURCE_TEMPLATE_REFERENCE = "ResourceTemplateReference": {
+                "type": "ref/resource",
+                "uri": Text,
+            };
+            COMPLETION_ARGUMENT = "CompletionArgument": { "name": Text, "value": Text };
+            COMPLETE_RESULT = "CompleteResult": {
+                "completion": COMPLETION,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            COMPLETION = "Completion": { "values": [Text], "total"?: Int, "hasMore"?: Bool };
+            SET_LEVEL_PARAMS = "SetLevelParams": { "level": LOGGING_LEVEL, "_meta": REQUEST_META };
+            LOGGING_LEVEL = "LoggingLevel": "debug"
+                | "info"
+                | "notice"
+                | "warning"
+                | "error"
+                | "critical"
+                | "alert"
+                | "emergency";
+            LOGGING_MESSAGE_PARAMS = "LoggingMessageParams": {
+                "level": LOGGING_LEVEL,
+                "logger"?: Text,
+                "data": Any,
+                "_meta"?: NOTIFICATION_META,
+            };
+            CREATE_MESSAGE_PARAMS = "CreateMessageParams": {
+                "messages": [SAMPLING_MESSAGE],
+                "modelPreferences"?: MODEL_PREFERENCES,
+                "systemPrompt"?: Text,
+                "includeContext"?: INCLUDE_CONTEXT,
+                "temperature"?: Number,
+                "maxTokens": Int,
+                "stopSequences"?: [Text],
+                "metadata"?: Object,
+                "tools"?: [TOOL],
+                "toolChoice"?: TOOL_CHOICE,
+            };
+            INCLUDE_CONTEXT = "IncludeContext": "none" | "thisServer" | "allServers";
+            SAMPLING_MESSAGE = "SamplingMessage": {
+                "role": ROLE,
+                "content": SAMPLING_CONTENT,
+                "_meta"?: Object,
+            };
+            SAMPLING_CONTENT = "SamplingContent": SAMPLING_CONTENT_BLOCK | [SAMPLING_CONTENT_BLOCK];
+            SAMPLING_CONTENT_BLOCK = "SamplingContentBlock": TEXT_CONTENT
+                | IMAGE_CONTENT
+                | AUDIO_CONTENT
+                | TOOL_USE_CONTENT
+                | TOOL_RESULT_CONTENT;
+            MODEL_PREFERENCES = "ModelPreferences": {
+                "hints"?: [MODEL_HINT],
+                "costPriority"?: Number,
+                "speedPriority"?: Number,
+                "intelligencePriority"?: Number,
+            };
+            MODEL_HINT = "ModelHint": { "name"?: Text, .. };
+            CREATE_MESSAGE_RESULT = "CreateMessageResult": {
+                "role": ROLE,
+                "content": SAMPLING_CONTENT,
+                "_meta"?: Object,
+                "model": Text,
+                "stopReason"?: STOP_REASON,
+            };
+            STOP_REASON = "StopReason": "toolUse" | "endTurn" | "stopSequence" | "maxTokens" | Text;
+            LIST_ROOTS_RESULT = "ListRootsResult": { "roots": [ROOT] };
+            ROOT = "Root": { "uri": Text, "name"?: Text, "_meta"?: Object };
+            AUDIO_CONTENT = "AudioContent": {
+                "type": "audio",
+                "data": Text,
+                "mimeType": Text,
+                "annotations"?: ANNOTATIONS,
+                "_meta"?: Object,
+            };
+            TOOL_ANNOTATIONS = "ToolAnnotations": {
+                "title"?: Text,
+                "readOnlyHint"?: Bool,
+                "destructiveHint"?: Bool,
+                "idempotentHint"?: Bool,
+                "openWorldHint"?: Bool,
+            };
+            ELICIT_FORM_PARAMS = "ElicitFormParams": {
+                "mode"?: ELICIT_FORM_PARAMS_MODE,
+                "message": Text,
+                "requestedSchema": FORM_SCHEMA,
+            };
+            FORM_SCHEMA = "FormSchema": {
+                "type": "object",
+                "properties": { *: FIELD_SCHEMA },
+                "required"?: [Text],
+                "$schema"?: Text,
+                ..
+            };
+            FIELD_SCHEMA = "FieldSchema": TITLED_ENUM_SCHEMA
+                | ENUM_SCHEMA
+                | STRING_SCHEMA
+                | NUMBER_SCHEMA
+                | BOOLEAN_SCHEMA
+                | MULTI_SELECT_ENUM_SCHEMA;
+            LABELLED = "Labelled": { "title"?: Text, "description"?: Text };
+            STRING_SCHEMA = "StringSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "minLength"?: Int,
+                "maxLength"?: Int,
+                "format"?: STRING_FORMAT,
+                "default"?: Text,
+            };
+            STRING_FORMAT = "StringFormat": "email" | "uri" | "date" | "date-time";
+            NUMBER_SCHEMA = "NumberSchema": {
+                "type": NUMBER_KIND,
+                "title"?: Text,
+                "description"?: Text,
+                "minimum"?: Number,
+                "maximum"?: Number,
+                "default"?: Number,
+            };
+            NUMBER_KIND = "NumberKind": "number" | "integer";
+            BOOLEAN_SCHEMA = "BooleanSchema": {
+                "type": "boolean",
+                "title"?: Text,
+                "description"?: Text,
+                "default"?: Bool,
+            };
+            ENUM_SCHEMA = "EnumSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "enum": [Text],
+                "enumNames"?: [Text],
+                "default"?: Text,
+            };
+            ELICIT_RESULT = "ElicitResult": {
+                "action": ELICIT_ACTION,
+                "content"?: { *: FIELD_VALUE },
+            };
+            ELICIT_ACTION = "ElicitAction": "accept" | "decline" | "cancel";
+            FIELD_VALUE = "FieldValue": Text | Number | Bool | [Text];
+            RESOURCE_LINK = "ResourceLink": {
+                "type": "resource_link",
+                "uri": Text,
+                "name": Text,
+                "title"?: Text,
+                "_meta"?: Object,
+                "icons"?: [ICON],
+                "description"?: Text,
+                "mimeType"?: Text,
+                "size"?: Int,
+                "annotations"?: ANNOTATIONS,
+            };
+            COMPLETION_CONTEXT = "CompletionContext": { "arguments"?: { *: Text } };
+            TASK_METADATA = "TaskMetadata": { "ttl"?: Int };
+            TASK = "Task": {
+                "taskId": Text,
+                "status": TASK_STATUS,
+                "statusMessage"?: Text,
+                "createdAt": Text,
+                "lastUpdatedAt": Text,
+                "ttl": (Int | Null),
+                "pollInterval"?: Int,
+            };
+            TASK_STATUS = "TaskStatus": "working"
+                | "input_required"
+                | "completed"
+                | "failed"
+                | "cancelled";
+            CREATE_TASK_RESULT = "CreateTaskResult": {
+                "task": TASK,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            TASK_PARAMS = "TaskParams": { "taskId": Text, "_meta": REQUEST_META };
+            TASK_RESULT = "TaskResult": {
+                "taskId": Text,
+                "status": TASK_STATUS,
+                "statusMessage"?: Text,
+                "createdAt": Text,
+                "lastUpdatedAt": Text,
+                "ttl": (Int | Null),
+                "pollInterval"?: Int,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            TASK_PAYLOAD = "TaskPayload": CREATE_MESSAGE_RESULT
+                | ELICIT_RESULT
+                | CALL_TOOL_RESULT
+                | EMPTY_RESULT;
+            LIST_TASKS_RESULT = "ListTasksResult": {
+                "tasks": [TASK],
+                "nextCursor"?: Text,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            TASK_STATUS_PARAMS = "TaskStatusParams": {
+                "taskId": Text,
+                "status": TASK_STATUS,
+                "statusMessage"?: Text,
+                "createdAt": Text,
+                "lastUpdatedAt": Text,
+                "ttl": (Int | Null),
+                "pollInterval"?: Int,
+                "_meta"?: NOTIFICATION_META,
+            };
+            SAMPLING_CAPABILITY = "SamplingCapability": { "context"?: Object, "tools"?: Object };
+            ELICITATION_CAPABILITY = "ElicitationCapability": { "form"?: Object, "url"?: Object };
+            TASKS_CAPABILITY = "TasksCapability": { "list"?: Object, "cancel"?: Object };
+            CLIENT_TASKS_CAPABILITY = "ClientTasksCapability": {
+                "list"?: Object,
+                "cancel"?: Object,
+                "requests"?: CLIENT_TASK_REQUESTS,
+            };
+            CLIENT_TASK_REQUESTS = "ClientTaskRequests": {
+                "sampling"?: SAMPLING_TASK_REQUESTS,
+                "elicitation"?: ELICITATION_TASK_REQUESTS,
+            };
+            SAMPLING_TASK_REQUESTS = "SamplingTaskRequests": { "createMessage"?: Object };
+            ELICITATION_TASK_REQUESTS = "ElicitationTaskRequests": { "create"?: Object };
+            SERVER_TASKS_CAPABILITY = "ServerTasksCapability": {
+                "list"?: Object,
+                "cancel"?: Object,
+                "requests"?: SERVER_TASK_REQUESTS,
+            };
+            SERVER_TASK_REQUESTS = "ServerTaskRequests": { "tools"?: TOOLS_TASK_REQUESTS };
+            TOOLS_TASK_REQUESTS = "ToolsTaskRequests": { "call"?: Object };
+            ICON = "Icon": {
+                "src": Text,
+                "mimeType"?: Text,
+                "sizes"?: [Text],
+                "theme"?: ICON_THEME,
+            };
+            ICON_THEME = "IconTheme": "light" | "dark";
+            ICONS = "Icons": { "icons"?: [ICON] };
+            TASK_REQUEST_PARAMS = "TaskRequestParams": { "task"?: TASK_METADATA };
+            TOOL_EXECUTION = "ToolExecution": { "taskSupport"?: TASK_SUPPORT };
+            TASK_SUPPORT = "TaskSupport": "forbidden" | "optional" | "required";
+            TOOL_CHOICE = "ToolChoice": { "mode"?: TOOL_CHOICE_MODE };
+            TOOL_CHOICE_MODE = "ToolChoiceMode": "auto" | "required" | "none";
+            TOOL_USE_CONTENT = "ToolUseContent": {
+                "type": "tool_use",
+                "id": Text,
+                "name": Text,
+                "input": Object,
+                "_meta"?: Object,
+            };
+            TOOL_RESULT_CONTENT = "ToolResultContent": {
+                "type": "tool_result",
+                "toolUseId": Text,
+                "content": [CONTENT_BLOCK],
+                "structuredContent"?: Any,
+                "isError"?: Bool,
+                "_meta"?: Object,
+            };
+            ELICIT_PARAMS = "ElicitParams": ELICIT_FORM_PARAMS | ELICIT_URL_PARAMS;
+            ELICIT_URL_PARAMS = "ElicitUrlParams": { "mode": "url", "message": Text, "url": Text };
+            ELICITATION_COMPLETE_PARAMS = "ElicitationCompleteParams": {
+                "elicitationId": Text,
+                "_meta"?: NOTIFICATION_META,
+            };
+            TITLED_CHOICE = "TitledChoice": { "const": Text, "title": Text };
+            TITLED_ENUM_SCHEMA = "TitledEnumSchema": {
+                "type": "string",
+                "title"?: Text,
+                "description"?: Text,
+                "oneOf": [TITLED_CHOICE],
+                "default"?: Text,
+            };
+            MULTI_SELECT_ENUM_SCHEMA = "MultiSelectEnumSchema": {
+                "type": "array",
+                "title"?: Text,
+                "description"?: Text,
+                "minItems"?: Int,
+                "maxItems"?: Int,
+                "items": ENUM_ITEMS,
+                "default"?: [Text],
+            };
+            ENUM_ITEMS = "EnumItems": UNTITLED_ENUM_ITEMS | TITLED_ENUM_ITEMS;
+            UNTITLED_ENUM_ITEMS = "UntitledEnumItems": { "type": "string", "enum": [Text] };
+            TITLED_ENUM_ITEMS = "TitledEnumItems": { "anyOf": [TITLED_CHOICE] };
+            NOTIFICATION_META = "NotificationMeta": {
+                "io.modelcontextprotocol/subscriptionId"?: REQUEST_ID,
+                ..
+            };
+            RESULT_META = "ResultMeta": {
+                "io.modelcontextprotocol/serverInfo"?: IMPLEMENTATION,
+                ..
+            };
+            RESULT_TYPE = "ResultType": "complete";
+            CACHEABLE_RESULT = "CacheableResult": { "ttlMs": Int, "cacheScope": CACHE_SCOPE };
+            CACHE_SCOPE = "CacheScope": "public" | "private";
+            DISCOVER_RESULT = "DiscoverResult": {
+                "supportedVersions": [Text],
+                "capabilities": SERVER_CAPABILITIES,
+                "instructions"?: Text,
+                "ttlMs": Int,
+                "cacheScope": CACHE_SCOPE,
+                "_meta"?: RESULT_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            READ_RESOURCE_PARAMS = "ReadResourceParams": {
+                "uri": Text,
+                "inputResponses"?: { *: INPUT_RESPONSE },
+                "requestState"?: Text,
+                "_meta": REQUEST_META,
+            };
+            RETRY = "Retry": {
+                "inputResponses"?: { *: INPUT_RESPONSE },
+                "requestState"?: Text,
+                "_meta": REQUEST_META,
+            };
+            INPUT_REQUIRED_RESULT = "InputRequiredResult": {
+                "resultType": "input_required",
+                "_meta"?: RESULT_META,
+                "inputRequests"?: { *: INPUT_REQUEST },
+                "requestState"?: Text,
+                ..
+            };
+            INPUT_REQUEST = "InputRequest": CREATE_MESSAGE_INPUT | LIST_ROOTS_INPUT | ELICIT_INPUT;
+            CREATE_MESSAGE_INPUT = "CreateMessageInput": {
+                "method": "sampling/createMessage",
+                "params": CREATE_MESSAGE_PARAMS,
+            };
+            LIST_ROOTS_INPUT = "ListRootsInput": { "method": "roots/list", "params"?: Object };
+            ELICIT_INPUT = "ElicitInput": {
+                "method": "elicitation/create",
+                "params": ELICIT_PARAMS,
+            };
+            INPUT_RESPONSE = "InputResponse": CREATE_MESSAGE_RESULT
+                | LIST_ROOTS_RESULT
+                | ELICIT_RESULT;
+            SUBSCRIPTIONS_LISTEN_PARAMS = "SubscriptionsListenParams": {
+                "notifications": SUBSCRIPTION_FILTER,
+                "_meta": REQUEST_META,
+            };
+            SUBSCRIPTION_FILTER = "SubscriptionFilter": {
+                "toolsListChanged"?: Bool,
+                "promptsListChanged"?: Bool,
+                "resourcesListChanged"?: Bool,
+                "resourceSubscriptions"?: [Text],
+            };
+            SUBSCRIPTIONS_ACKNOWLEDGED_PARAMS = "SubscriptionsAcknowledgedParams": {
+                "notifications": SUBSCRIPTION_FILTER,
+                "_meta"?: NOTIFICATION_META,
+            };
+            SUBSCRIPTION_CLOSED_RESULT = "SubscriptionClosedResult": {
+                "_meta": SUBSCRIPTION_CLOSED_META,
+                "resultType"?: RESULT_TYPE,
+                ..
+            };
+            SUBSCRIPTION_CLOSED_META = "SubscriptionClosedMeta": {
+                "io.modelcontextprotocol/serverInfo"?: IMPLEMENTATION,
+                "io.modelcontextprotocol/subscriptionId": REQUEST_ID,
+                ..
+            };
+            MISSING_CAPABILITY_DATA = "MissingCapabilityData": {
+                "requiredCapabilities": CLIENT_CAPABILITIES
+            };
+            UNSUPPORTED_VERSION_DATA = "UnsupportedVersionData": {
+                "supported": [Text],
+                "requested": Text,
+            };
+            ELICIT_FORM_PARAMS_MODE = "ElicitFormParamsMode": "form";
         }
     }
 

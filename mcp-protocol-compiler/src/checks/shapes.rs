@@ -76,15 +76,14 @@ fn never_chosen(
     let together = |all: &[Alternative]| all.iter().map(|one| one.form.table()).collect::<Vec<_>>();
     // The first one: others that hide it may be hidden themselves.
     let place = earlier.iter().position(|earlier| hides(tables, &earlier.form.table(), &form));
-    let Some((before, [hiding, ..])) = place.and_then(|place| earlier.split_at_checked(place)) else {
-        // What is one value or one kind of JSON is hidden by one alternative or by none.
-        let is_several = matches!(later.form, Form::Bool | Form::Named(_) | Form::Union(_));
-        let last = earlier.last().filter(|_| is_several);
-        return match last.filter(|_| hides(tables, &Shape::Union(together(earlier).into()), &form)) {
-            Some(last) => vec![finding::never_chosen_after(later, last)],
-            None => hidden_inside::check(tables, shapes, earlier, later),
-        };
-    };
+    let (before, behind) = earlier.split_at(place.unwrap_or(earlier.len()));
+    // What is one value or one kind of JSON is hidden by one alternative or by none.
+    let is_several = matches!(later.form, Form::Bool | Form::Named(_) | Form::Union(_));
+    let last = before.last().filter(|_| is_several);
+    if let Some(last) = last.filter(|_| hides(tables, &Shape::Union(together(before).into()), &form)) {
+        return vec![finding::never_chosen_after(later, last)];
+    }
+    let [hiding, ..] = behind else { return hidden_inside::check(tables, shapes, earlier, later) };
     // In another order they would hide the earlier one.
     let mut reordered = together(before);
     reordered.push(form);

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::docs::{attributes, capital, described, errors, errors_of_methods, link, links, method_link};
+use super::docs::{attributes, capital, described, errors_of_methods, link, links};
 use super::generator::Generator;
 use super::mentions::mentions;
 use super::types::Scope;
@@ -79,7 +79,7 @@ impl Generator<'_> {
         let within = || role.sub_sessions.iter().flat_map(|sub_session| &sub_session.outputs);
         let outputs = || role.outputs.iter().chain(within());
         let requests = || outputs().filter(|output| !output.replies.is_empty() || opens(output));
-        let cancellable = |output: &&Replicated| self.call_alias(output.message) == "CancellableCall";
+        let cancellable = |output: &&Replicated| self.is_cancellable(output.message);
         let progress = match self.plan.reports.as_slice() {
             [] => quote!(()),
             [one] => self.payload(*one, Scope::Nested),
@@ -109,6 +109,7 @@ impl Generator<'_> {
     fn handle(&self, role: &RolePlan) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
         let (name, what) = (role.item("Handle"), role.subject());
+        let (owner, error) = (role.path(), &self.error);
         let mut lines = vec![
             format!("What a `{}` may send at any time, for tasks", role.session_name()),
             format!("that outlive a borrow of the {what}."),
@@ -129,104 +130,83 @@ impl Generator<'_> {
             }
 
             typed::roles::handle! {
-                #name;
-            }
-
-            impl #name {
+                #name of super::#owner, #error;
                 #(#methods)*
             }
         }
     }
 
-    /// The method of a handle, which has the documentation of the session's method of that name.
+    /// The row of a handle's method, which has the documentation of the session's method of that name.
     fn handle_method(&self, role: &RolePlan, output: &Replicated) -> TokenStream {
-        let plan = &self.plan;
         let message = output.message;
-        let (parameter, value) = self.argument(message, Scope::Nested);
-        let constant = self.constant(message);
         if let Some(opening) = &output.opening {
             return self.handle_opening(role, message, opening);
         }
-        let (notify, call) = match output.step {
-            true => (ident("notify_step"), ident("call_step")),
-            false => (ident("notify"), ident("call")),
-        };
+        let (constant, params) = (self.constant(message), self.params(message));
         if output.replies.is_empty() {
-            let name = notify_name(&plan.declarations, message);
-            let (documentation, name) = (self.see_step(role, &name, message), ident(&name));
-            return quote! {
-                #documentation
-                pub fn #name(&self, #parameter) -> typed::Notify<'static> {
-                    self.handle.#notify(messages::#constant, #value)
-                }
-            };
+            let name = notify_name(&self.plan.declarations, message);
+            let (documented, name) = (self.documented(role, &name, message), ident(&name));
+            let notify = ident(if output.step { "notify_step" } else { "notify" });
+            return quote!(#name(#params) => #notify(#constant) #documented;);
         }
-        let name = plan.call_name(message);
-        let (documentation, name) = (self.see_step(role, &name, message), ident(&name));
-        let alias = self.call_alias(message);
+        let name = self.plan.call_name(message);
+        let (documented, name) = (self.documented(role, &name, message), ident(&name));
+        let call = self.calling(message, if output.step { "call_step" } else { "call" });
         let result = self.answer(role, message, &output.replies, Scope::Nested);
-        let pages = pages_name(&plan.declarations, message).filter(|name| role.first_with(name).is_some());
+        let pages =
+            pages_name(&self.plan.declarations, message).filter(|name| role.first_with(name).is_some());
         let pages = pages.map(|name| {
-            let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
-            let (cursor, next) = self.cursors(message);
-            quote! {
-                #documentation
-                pub fn #name(&self, #parameter) -> typed::Pages<'static, #result> {
-                    self.handle.pages(messages::#constant, #value, &[#(#cursor),*], &[#(#next),*])
-                }
-            }
+            let (name, (cursor, next)) = (ident(&name), self.cursors(message));
+            quote!(#name(#params) -> #result => pages(#constant, [#(#cursor),*], [#(#next),*]);)
         });
         quote! {
-            #documentation
-            pub fn #name(&self, #parameter) -> #alias<'static, #result> {
-                self.handle.#call(messages::#constant, #value)
-            }
+            #name(#params) -> #result => #call(#constant) #documented;
             #pages
         }
     }
 
-    /// The documentation of a handle's method. A step of a session may only have a method that sends.
-    fn see_step(&self, role: &RolePlan, name: &str, message: MessageIndex) -> TokenStream {
-        match role.first_with(name) {
-            Some(_) => see(role, name, Scope::Nested),
-            None => see(role, &format!("send_{}", snake(self.plan.message_name(message))), Scope::Nested),
+    /// What a row calls for a request that is made in this way.
+    fn calling(&self, request: MessageIndex, how: &str) -> Ident {
+        match self.is_cancellable(request) {
+            true => ident(how),
+            false => ident(&format!("uncancellable_{how}")),
         }
     }
 
-    /// The methods that open a sub-session.
+    /// The type of what a message carries; nothing if it carries nothing.
+    fn params(&self, message: MessageIndex) -> Option<TokenStream> {
+        (!self.is_empty(message)).then(|| self.payload(message, Scope::Nested))
+    }
+
+    /// The method that has the documentation, if it has another name: a step of a session may only have one that sends.
+    fn documented(&self, role: &RolePlan, name: &str, message: MessageIndex) -> Option<TokenStream> {
+        role.first_with(name).is_none().then(|| {
+            let sends = ident(&format!("send_{}", snake(self.plan.message_name(message))));
+            quote!(see #sends)
+        })
+    }
+
+    /// The rows of the methods that open a sub-session.
     fn handle_opening(&self, role: &RolePlan, message: MessageIndex, opening: &Opening) -> TokenStream {
-        let (parameter, value) = self.argument(message, Scope::Nested);
-        let constant = self.constant(message);
+        let (constant, params) = (self.constant(message), self.params(message));
         let (sub_session, start) =
             (ident(role.sub_session_name(opening)), ident(role.state_name(opening.start)));
-        let error = &self.error;
         let names = open_names(&self.plan, message, opening);
-        let (documentation, name) = (see(role, &names.0, Scope::Nested), ident(&names.0));
-        let errors = attributes(&errors(error, Scope::Nested));
-        let open = quote! {
-            #documentation
-            #errors
-            pub async fn #name(&self, #parameter) -> Result<#sub_session<super::#start>, super::#error> {
-                self.handle.open(messages::#constant, #value).await.map(#sub_session::at)
-            }
-        };
+        let name = ident(&names.0);
+        let open = quote!(#name(#params) -> #sub_session<super::#start> => open(#constant););
         let (Some(name), Some((reply, target))) = (names.1, opening.answer) else { return open };
-        let documentation = see(role, &name, Scope::Nested);
         let (name, target) = (ident(&name), ident(role.state_name(target)));
-        let alias = self.call_alias(message);
-        let (output, method) = match self.is_empty(reply) {
-            true => (quote!(#sub_session<super::#target>), quote!(open_exchange_empty)),
+        let (output, how) = match self.is_empty(reply) {
+            true => (quote!(#sub_session<super::#target>), "exchange_empty"),
             false => {
                 let payload = self.payload(reply, Scope::Nested);
-                (quote!((#payload, #sub_session<super::#target>)), quote!(open_exchange))
+                (quote!((#payload, #sub_session<super::#target>)), "exchange")
             }
         };
+        let exchange = self.calling(message, how);
         quote! {
             #open
-            #documentation
-            pub fn #name(&self, #parameter) -> #alias<'static, #output> {
-                self.handle.#method(messages::#constant, #value)
-            }
+            #name(#params) -> #output => #exchange(#constant);
         }
     }
 
@@ -476,9 +456,4 @@ impl Generator<'_> {
         };
         (quote!(#documentation #variant #fields,), quote!(messages::#constant => input.#method(#make),))
     }
-}
-
-/// The documentation of a method that is documented at the session.
-fn see(role: &RolePlan, method: &str, scope: Scope) -> TokenStream {
-    attributes(&[format!("See {}.", method_link(role, method, scope))])
 }

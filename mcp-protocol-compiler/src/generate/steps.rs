@@ -383,9 +383,14 @@ impl Generator<'_> {
 
     /// The alias of the call's type.
     pub(super) fn call_alias(&self, request: MessageIndex) -> Ident {
-        match self.plan.message(request).is_some_and(|message| message.table.cancellable) {
+        match self.is_cancellable(request) {
             true => format_ident!("CancellableCall"),
             false => format_ident!("Call"),
         }
+    }
+
+    /// Whether a request can be cancelled.
+    pub(super) fn is_cancellable(&self, request: MessageIndex) -> bool {
+        self.plan.message(request).is_some_and(|message| message.table.cancellable)
     }
 }

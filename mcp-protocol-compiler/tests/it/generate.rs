@@ -249,10 +249,10 @@ fn handle_steps(body: &str) -> Vec<String> {
     );
     let signatures = signatures(&text);
     let client = signatures.split("pub struct Host").next().unwrap();
-    let handle = client.split("impl TalkHandle {").nth(1).unwrap_or_default();
+    let handle = client.split("TalkHandle of super::client::Talk, TalksError;").nth(1).unwrap_or_default();
     let handle = handle.split("\n    }").next().unwrap();
-    let methods = handle.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
-    methods.filter_map(|line| Some(line.split_once('(')?.0.to_owned())).collect()
+    let methods = handle.lines().filter(|line| line.contains("=>"));
+    methods.filter_map(|line| Some(line.trim().split_once('(')?.0.to_owned())).collect()
 }
 
 #[test]

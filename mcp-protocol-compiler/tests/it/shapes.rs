@@ -316,6 +316,13 @@ fn an_alternative_that_is_moved_may_show_where_another_one_belongs() {
 }
 
 #[test]
+fn an_alternative_that_others_hide_together_is_not_moved_before_one_that_hides_it_alone() {
+    let text = "type B = [int] | { a: 1, b: int }\ntype D = { a: 1, b: int } | [int] | any | B\n\
+                notification Note \"note\" (D)\nclient Guest\nGuest = !Note . End\n";
+    assert_eq!(mended(text).map_err(|error| error.to_string()), Ok(1));
+}
+
+#[test]
 fn true_and_false_next_to_one_another_are_one_alternative() {
     for (shape, expected) in [
         ("true | false", 0),

@@ -1,10 +1,13 @@
 //! Macros for the methods that every generated session type, handle, context and queue has.
 
+mod handle;
+
 #[doc(hidden)]
 pub use crate::{
     __constructors as constructors, __context as context, __dispatch as dispatch, __handle as handle,
-    __incoming as incoming, __payloads as payloads, __read as read, __role as role, __session as session,
-    __sub_session as sub_session, __unhandled as unhandled,
+    __handle_method as handle_method, __incoming as incoming, __payloads as payloads, __read as read,
+    __reference as reference, __role as role, __session as session, __sub_session as sub_session,
+    __unhandled as unhandled, __value as value,
 };
 
 /// What a session type has in every state: `McpClient is Client of PROTOCOL;`, what it can make, and its states.
@@ -223,41 +226,6 @@ macro_rules! __constructors {
         }
     };
     ($name:ident<$marker:ident> is $side:ident of $protocol:path, $state:path) => {};
-}
-
-/// What every handle has.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __handle {
-    ($name:ident;) => {
-        impl $name {
-            pub(super) fn at(handle: $crate::__private::Handle) -> Self {
-                Self { handle }
-            }
-
-            /// Returns a handle that sends nothing for which it needs other capabilities than these. It can be
-            /// restricted further, and never be widened.
-            pub fn restrict(&self, capabilities: &$crate::__private::Capabilities) -> Self {
-                Self { handle: self.handle.restrict(capabilities) }
-            }
-
-            /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
-            ///
-            /// # Errors
-            /// The violation that sending the message would be.
-            pub fn permits(
-                &self,
-                message: $crate::__private::MessageIndex,
-            ) -> ::std::result::Result<(), $crate::__private::Violation> {
-                self.handle.permits(message)
-            }
-
-            /// Returns the messages that may be sent now.
-            pub fn permitted(&self) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
-                self.handle.permitted()
-            }
-        }
-    };
 }
 
 /// What every handler's context has.

@@ -14,20 +14,9 @@ pub use mcp_protocol_machine::protocol::{
 #[doc(hidden)]
 pub use crate::{
     __capabilities as capabilities, __keys as keys, __messages as messages, __numbered as numbered,
-    __path as path, __paths as paths, __protocol as protocol, __shapes as shapes, __states as states,
+    __path as path, __paths as paths, __protocol as protocol, __shape as shape, __shapes as shapes,
+    __states as states,
 };
-
-/// A field that must be there.
-#[doc(hidden)]
-pub const fn required(name: &'static str, shape: Shape) -> RecordField {
-    RecordField::required(name, shape)
-}
-
-/// A field that may be absent.
-#[doc(hidden)]
-pub const fn optional(name: &'static str, shape: Shape) -> RecordField {
-    RecordField::optional(name, shape)
-}
 
 /// The messages of a table.
 #[doc(hidden)]
@@ -111,15 +100,57 @@ macro_rules! __keys {
     };
 }
 
-/// The shapes of payloads: `TOOL = NamedShape::named("Tool", Shape::record(const { &[required("name", Shape::Text)] }));`.
+/// The shapes of payloads: `TOOL = "Tool": { "name": Text, "title"?: Text };`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __shapes {
-    ($($name:ident = $entry:expr;)*) => {
+    ($($name:ident = $shown:literal: $($shape:tt)|+;)*) => {
         #[allow(unused_imports)]
-        use $crate::__private::tables::{NamedShape, Position, Shape, optional, required};
-        $crate::__private::tables::numbered! { pub rows of NamedShape by rows_of, ShapeIndex as u16: $($name = $entry;)* }
+        use $crate::__private::tables::{NamedShape, Position, RecordField, Shape, shape};
+        $crate::__private::tables::numbered! { pub rows of NamedShape by rows_of, ShapeIndex as u16: $(
+            $name = NamedShape::named($shown, shape!(($($shape)|+)));
+        )* }
     };
+}
+
+/// One shape, written as in a protocol: `{ "name": Text, "sizes"?: [Int], .. }`. What has several parts stands in
+/// brackets: `("a" | "b")` is a union, `(tuple [Text], ["width"?: Int])` a list with positions, and `{*: Text}` an object
+/// with any keys.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __shape {
+    (Any) => { Shape::Any };
+    (Null) => { Shape::Null };
+    (Bool) => { Shape::Bool };
+    (Int) => { Shape::Int };
+    (Uint) => { Shape::Uint };
+    (Number) => { Shape::Number };
+    (Text) => { Shape::Text };
+    (Object) => { Shape::Object };
+    (true) => { Shape::literal_bool(true) };
+    (false) => { Shape::literal_bool(false) };
+    ($name:ident) => { Shape::Named($name) };
+    ($text:literal) => { Shape::literal($text) };
+    ((int $number:literal)) => { Shape::literal_int($number) };
+    ((tuple $($position:tt),* $(,)?)) => {
+        Shape::tuple(const { &[$(shape!(@position $position)),*] })
+    };
+    (($shape:tt)) => { shape!($shape) };
+    (($($shape:tt)|+)) => { Shape::union(const { &[$(shape!($shape)),+] }) };
+    ([$of:tt $(,)?]) => { Shape::list(const { &shape!($of) }) };
+    ({ *: $of:tt $(,)? }) => { Shape::map(const { &shape!($of) }) };
+    ({ $($name:literal $(? $($never:ident)?)? : $of:tt),* $(,)? }) => {
+        Shape::record(const { &[$(shape!(@field $name $(? $($never)?)? $of)),*] })
+    };
+    ({ $($name:literal $(? $($never:ident)?)? : $of:tt,)* .. }) => {
+        Shape::record_with_rest(const { &[$(shape!(@field $name $(? $($never)?)? $of)),*] })
+    };
+    (@field $name:literal $of:tt) => { RecordField::required($name, shape!($of)) };
+    (@field $name:literal ? $of:tt) => { RecordField::optional($name, shape!($of)) };
+    (@position [$of:tt $(,)?]) => { Position::required(shape!($of)) };
+    (@position [$of:tt ? $(,)?]) => { Position::optional(shape!($of)) };
+    (@position [$label:literal: $of:tt $(,)?]) => { Position::required_as($label, shape!($of)) };
+    (@position [$label:literal ?: $of:tt $(,)?]) => { Position::optional_as($label, shape!($of)) };
 }
 
 /// The capabilities that messages need: `RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];`, and
@@ -170,9 +201,9 @@ macro_rules! __paths {
 
 #[cfg(test)]
 mod tests {
-    use mcp_protocol_machine::protocol::Record;
+    use mcp_protocol_machine::protocol::{Literal, Record};
 
-    use super::{NamedShape, Protocol, RecordField, Shape, ShapeIndex};
+    use super::{NamedShape, Position, Protocol, RecordField, Shape, ShapeIndex};
 
     mod m {
         use super::shapes;
@@ -187,12 +218,10 @@ mod tests {
         use crate::__private::tables;
 
         tables::shapes! {
-            CONTENT = NamedShape::named("Content", Shape::record_with_rest(const { &[
-                required("type", Shape::literal("text")),
-                optional("notes", Shape::list(const { &Shape::Named(NOTE) })),
-                optional("_meta", Shape::map(const { &Shape::Any }))
-            ] }));
-            NOTE = NamedShape::named("Note", Shape::union(const { &[Shape::Text, Shape::Uint] }));
+            CONTENT = "Content": { "type": "text", "notes"?: [NOTE], "_meta"?: {*: Any}, .. };
+            NOTE = "Note": Text | Uint;
+            PAIR = "Pair": (tuple [Text], ["width"?: Int]);
+            RARE = "Rare": { "kind": ((int 7) | (int -1) | true), "empty": {}, "rest"?: { .. } };
         }
     }
 
@@ -206,9 +235,25 @@ mod tests {
             RecordField::new("notes".into(), false, Shape::List(note().into())),
             RecordField::new("_meta".into(), false, Shape::Map(Shape::Any.into())),
         ];
+        let positions = vec![
+            Position::new(None, true, Shape::Text),
+            Position::new(Some("width".into()), false, Shape::Int),
+        ];
+        let kind = vec![
+            Shape::Literal(Literal::Int(7)),
+            Shape::Literal(Literal::Int(-1)),
+            Shape::Literal(Literal::Bool(true)),
+        ];
+        let rare = vec![
+            RecordField::new("kind".into(), true, Shape::Union(kind.into())),
+            RecordField::new("empty".into(), true, Shape::Record(Record::new(Vec::new().into()))),
+            RecordField::new("rest".into(), false, Shape::Record(Record::new(Vec::new().into()).rest())),
+        ];
         let built = vec![
             NamedShape::new("Content".into(), Shape::Record(Record::new(fields.into()).rest())),
             NamedShape::new("Note".into(), Shape::Union(vec![Shape::Text, Shape::Uint].into())),
+            NamedShape::new("Pair".into(), Shape::Tuple(positions.into())),
+            NamedShape::new("Rare".into(), Shape::Record(Record::new(rare.into()))),
         ];
         assert_eq!(*PROTOCOL.shapes, *built);
         assert_eq!(PROTOCOL.message(m::SHOW).and_then(|message| message.shape), Some(shapes::CONTENT));

@@ -103,6 +103,17 @@ fn broken(tokens: &[TokenTree], indent: usize, behind: usize) -> String {
         let (before, after) = (flat(before.iter().cloned()), flat(after.iter().cloned()));
         return format!("{before}\n{:width$}{after}", "", width = indent + 4);
     }
+    let alternatives = alternatives(tokens);
+    if let [first, further @ ..] = alternatives.as_slice()
+        && !further.is_empty()
+    {
+        let mut text = opened(first, indent);
+        for alternative in further {
+            let width = indent + 4;
+            text.push_str(&format!("\n{:width$}| {}", "", opened(alternative, width)));
+        }
+        return text;
+    }
     let links = links(tokens);
     let [first, further @ ..] = links.as_slice() else { return String::new() };
     // The first call stays on its line if it fits there, and the methods follow, each on a line of its own.
@@ -131,6 +142,11 @@ fn links(tokens: &[TokenTree]) -> Vec<&[TokenTree]> {
     starts.iter().zip(ends).filter_map(|(start, end)| tokens.get(*start..end)).collect()
 }
 
+/// What stands between the `|` of a union.
+fn alternatives(tokens: &[TokenTree]) -> Vec<&[TokenTree]> {
+    tokens.split(|tree| is_punct(tree, '|')).collect()
+}
+
 /// A call with its last argument broken if that is a list, else with an argument a line.
 fn opened(tokens: &[TokenTree], indent: usize) -> String {
     let [before @ .., TokenTree::Group(group)] = tokens else { return flat(tokens.iter().cloned()) };
@@ -148,22 +164,33 @@ fn opened(tokens: &[TokenTree], indent: usize) -> String {
     let is_list = |last: &[TokenTree]| matches!(last.last(), Some(TokenTree::Group(list)) if list.delimiter() != Delimiter::Parenthesis);
     match arguments.as_slice() {
         [] => format!("{before}{}{}", open.trim_end(), close.trim_start()),
-        [first @ .., last] if group.delimiter() != Delimiter::Bracket && is_list(last) => {
+        [first @ .., last] if takes_last(group.delimiter(), first) && is_list(last) => {
             let first: String = first.iter().map(|tokens| flat(tokens.iter().cloned()) + ", ").collect();
             format!("{before}{open}{first}{}{close}", opened(last, indent))
         }
         all => {
             let width = indent + 4;
-            // A block has no comma behind its value.
+            // A block has no comma behind its value, a union none behind its last part, and a record none behind `..`.
             let is_block = group.delimiter() == Delimiter::Brace && all.len() == 1;
-            let comma = if is_block { "" } else { "," };
             let item = |tokens: &Vec<TokenTree>| {
+                let ends = is_block || tokens.iter().any(|tree| is_punct(tree, '|')) || is_rest(tokens);
+                let comma = if ends { "" } else { "," };
                 format!("\n{:width$}{}{comma}", "", broken(tokens, width, comma.len()))
             };
             let items: String = all.iter().map(item).collect();
             format!("{before}{}{items}\n{:indent$}{}", open.trim_end(), "", close.trim_start())
         }
     }
+}
+
+/// Whether the last of the arguments may be broken in the place where it stands: that of a call, or the value of a block.
+fn takes_last(delimiter: Delimiter, before: &[Vec<TokenTree>]) -> bool {
+    delimiter == Delimiter::Parenthesis || delimiter == Delimiter::Brace && before.is_empty()
+}
+
+/// Whether this is the `..` of a record.
+fn is_rest(tokens: &[TokenTree]) -> bool {
+    tokens.iter().all(|tree| is_punct(tree, '.'))
 }
 
 /// What stands between the commas.
@@ -192,10 +219,12 @@ fn flat(tokens: impl IntoIterator<Item = TokenTree>) -> String {
         match tree {
             TokenTree::Group(group) => {
                 let inner = flat(group.stream());
-                if text.ends_with([',', '=']) {
+                let is_typed = text.ends_with(':') && !text.ends_with("::");
+                if text.ends_with([',', '=', '|']) || text.ends_with("->") || is_typed {
                     text.push(' ');
                 }
                 match group.delimiter() {
+                    Delimiter::Brace if inner.is_empty() => text.push_str("{}"),
                     Delimiter::Brace => {
                         let space = if text.is_empty() || text.ends_with(' ') { "" } else { " " };
                         let _ = write!(text, "{space}{{ {inner} }}");
@@ -208,7 +237,8 @@ fn flat(tokens: impl IntoIterator<Item = TokenTree>) -> String {
             }
             TokenTree::Punct(punct) => {
                 let sign = punct.as_char();
-                let before = matches!(sign, '=' | '&' | '-') && !glued;
+                let is_rest = sign == '.' && text.ends_with(',');
+                let before = matches!(sign, '=' | '&' | '-' | '|') && !glued || is_rest;
                 if before {
                     text.push(' ');
                 }

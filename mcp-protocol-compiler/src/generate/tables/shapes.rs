@@ -12,8 +12,12 @@ pub(super) fn module(protocol: &Protocol, names: &ConstantNames) -> Option<Token
         return None;
     }
     let rows = protocol.shapes.iter().zip(&names.shapes).map(|(named, constant)| {
-        let (name, shape) = (&*named.name, shape(&named.shape, names));
-        quote!(#constant = NamedShape::named(#name, #shape);)
+        let name = &*named.name;
+        let shape = match &named.shape {
+            Shape::Union(shapes) => alternatives(shapes, names),
+            other => shape(other, names),
+        };
+        quote!(#constant = #name: #shape;)
     });
     Some(quote! {
         pub(super) mod shapes {
@@ -26,56 +30,59 @@ pub(super) fn module(protocol: &Protocol, names: &ConstantNames) -> Option<Token
     })
 }
 
+/// One shape, as one token tree.
 fn shape(shape: &Shape, names: &ConstantNames) -> TokenStream {
     match shape {
-        Shape::Any => quote!(Shape::Any),
-        Shape::Null => quote!(Shape::Null),
-        Shape::Bool => quote!(Shape::Bool),
-        Shape::Int => quote!(Shape::Int),
-        Shape::Uint => quote!(Shape::Uint),
-        Shape::Number => quote!(Shape::Number),
-        Shape::Text => quote!(Shape::Text),
-        Shape::Object => quote!(Shape::Object),
+        Shape::Any => quote!(Any),
+        Shape::Null => quote!(Null),
+        Shape::Bool => quote!(Bool),
+        Shape::Int => quote!(Int),
+        Shape::Uint => quote!(Uint),
+        Shape::Number => quote!(Number),
+        Shape::Text => quote!(Text),
+        Shape::Object => quote!(Object),
         Shape::Literal(Literal::Text(text)) => {
             let text = &**text;
-            quote!(Shape::literal(#text))
+            quote!(#text)
         }
         Shape::Literal(Literal::Int(number)) => {
             let number = proc_macro2::Literal::i64_unsuffixed(*number);
-            quote!(Shape::literal_int(#number))
+            quote!((int #number))
         }
-        Shape::Literal(Literal::Bool(value)) => quote!(Shape::literal_bool(#value)),
+        Shape::Literal(Literal::Bool(value)) => quote!(#value),
         Shape::List(of) => {
             let of = self::shape(of, names);
-            quote!(Shape::list(const { &#of }))
+            quote!([#of])
         }
         Shape::Tuple(positions) => {
             let positions = positions.iter().map(|position| self::position(position, names));
-            quote!(Shape::tuple(const { &[#(#positions),*] }))
+            quote!((tuple #(#positions),*))
         }
         Shape::Map(of) => {
             let of = self::shape(of, names);
-            quote!(Shape::map(const { &#of }))
+            quote!({ *: #of })
         }
         Shape::Record(record) => self::record(record, names),
         Shape::Union(shapes) => {
-            let shapes = shapes.iter().map(|shape| self::shape(shape, names));
-            quote!(Shape::union(const { &[#(#shapes),*] }))
+            let shapes = alternatives(shapes, names);
+            quote!((#shapes))
         }
-        Shape::Named(index) => {
-            let name = names.shape(*index);
-            quote!(Shape::Named(#name))
-        }
+        Shape::Named(index) => names.shape(*index),
     }
+}
+
+fn alternatives(shapes: &[Shape], names: &ConstantNames) -> TokenStream {
+    let shapes = shapes.iter().map(|shape| self::shape(shape, names));
+    quote!(#(#shapes)|*)
 }
 
 fn position(position: &Position, names: &ConstantNames) -> TokenStream {
     let shape = shape(&position.shape, names);
     match (position.label.as_deref(), position.required) {
-        (None, true) => quote!(Position::required(#shape)),
-        (None, false) => quote!(Position::optional(#shape)),
-        (Some(label), true) => quote!(Position::required_as(#label, #shape)),
-        (Some(label), false) => quote!(Position::optional_as(#label, #shape)),
+        (None, true) => quote!([#shape]),
+        (None, false) => quote!([#shape ?]),
+        (Some(label), true) => quote!([#label: #shape]),
+        (Some(label), false) => quote!([#label?: #shape]),
     }
 }
 
@@ -83,14 +90,13 @@ fn record(record: &Record, names: &ConstantNames) -> TokenStream {
     let fields = record.fields.iter().map(|field| {
         let (name, shape) = (&*field.name, shape(&field.shape, names));
         match field.required {
-            true => quote!(required(#name, #shape)),
-            false => quote!(optional(#name, #shape)),
+            true => quote!(#name: #shape),
+            false => quote!(#name?: #shape),
         }
     });
-    let fields = quote!(const { &[#(#fields),*] });
     match record.rest {
-        true => quote!(Shape::record_with_rest(#fields)),
-        false => quote!(Shape::record(#fields)),
+        true => quote!({ #(#fields,)* .. }),
+        false => quote!({ #(#fields),* }),
     }
 }
 
@@ -109,7 +115,10 @@ mod tests {
         ];
         let shapes = vec![
             NamedShape::named("Content", Shape::record_with_rest(FIELDS)),
-            NamedShape::named("Note", Shape::union(&[Shape::Text, Shape::Uint, Shape::Named(ShapeIndex(7))])),
+            NamedShape::named(
+                "Note",
+                Shape::union(const { &[Shape::Text, Shape::Uint, Shape::literal_int(7)] }),
+            ),
         ];
         let mut protocol = Protocol::new("Test".into(), Vec::new().into());
         protocol.shapes = shapes.into();
@@ -118,14 +127,8 @@ mod tests {
                 use super::tables;
 
                 tables::shapes! {
-                    CONTENT = NamedShape::named("Content", Shape::record_with_rest(const { &[
-                        required("type", Shape::literal("text")),
-                        optional("notes", Shape::list(const { &Shape::Named(NOTE) })),
-                        optional("_meta", Shape::map(const { &Shape::Any }))
-                    ] }));
-                    NOTE = NamedShape::named("Note", Shape::union(const { &[
-                        Shape::Text, Shape::Uint, Shape::Named(ShapeIndex(7))
-                    ] }));
+                    CONTENT = "Content": { "type": "text", "notes"?: [NOTE], "_meta"?: { *: Any }, .. };
+                    NOTE = "Note": Text | Uint | (int 7);
                 }
             }
         };

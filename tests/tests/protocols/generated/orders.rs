@@ -140,14 +140,8 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`Guest::order`](super::Guest::order).
-        pub fn order(&self, params: types::Dishes) -> CancellableCall<'static, OrderReply> {
-            self.handle.call(messages::ORDER, &params)
-        }
+        Handle of super::Guest, OrdersError;
+        order(types::Dishes) -> OrderReply => call(ORDER);
     }
 
     typed::roles::incoming! {
@@ -294,14 +288,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`Waiter::send_news`](super::Waiter::send_news).
-        pub fn send_news(&self, params: String) -> typed::Notify<'static> {
-            self.handle.notify(messages::NEWS, &params)
-        }
+        Handle of super::Waiter, OrdersError;
+        send_news(String) => notify(NEWS);
     }
 
     typed::roles::incoming! {
@@ -424,7 +412,7 @@ mod tables {
         use super::tables;
 
         tables::shapes! {
-            STRING = NamedShape::named("string", Shape::Text);
+            STRING = "string": Text;
         }
     }
 

@@ -427,14 +427,8 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        TaskHandle;
-    }
-
-    impl TaskHandle {
-        /// See [`client::Task::stop`](super::client::Task::stop).
-        pub fn stop(&self, params: typed::Value) -> Call<'static, ()> {
-            self.handle.call_step(messages::STOP, &params)
-        }
+        TaskHandle of super::client::Task, WorkbenchError;
+        stop(typed::Value) -> () => uncancellable_call_step(STOP);
     }
 
     /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
@@ -472,14 +466,8 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        WritingHandle;
-    }
-
-    impl WritingHandle {
-        /// See [`client::Writing::publish`](super::client::Writing::publish).
-        pub fn publish(&self, params: typed::Value) -> Call<'static, typed::Value> {
-            self.handle.call_step(messages::PUBLISH, &params)
-        }
+        WritingHandle of super::client::Writing, WorkbenchError;
+        publish(typed::Value) -> typed::Value => uncancellable_call_step(PUBLISH);
     }
 
     /// What a `Maker` may send at any time, for tasks
@@ -492,44 +480,11 @@ pub mod client {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`Maker::send_run`](super::Maker::send_run).
-        ///
-        /// # Errors
-        /// See [`WorkbenchError`](super::WorkbenchError).
-        pub async fn send_run(
-            &self,
-            params: typed::Value,
-        ) -> Result<Task<super::AfterRun>, super::WorkbenchError> {
-            self.handle.open(messages::RUN, &params).await.map(Task::at)
-        }
-
-        /// See [`Maker::send_draft`](super::Maker::send_draft).
-        ///
-        /// # Errors
-        /// See [`WorkbenchError`](super::WorkbenchError).
-        pub async fn send_draft(
-            &self,
-            params: typed::Value,
-        ) -> Result<Writing<super::AwaitingDrafted>, super::WorkbenchError> {
-            self.handle.open(messages::DRAFT, &params).await.map(Writing::at)
-        }
-
-        /// See [`Maker::draft`](super::Maker::draft).
-        pub fn draft(
-            &self,
-            params: typed::Value,
-        ) -> CancellableCall<'static, Writing<super::Drafting>> {
-            self.handle.open_exchange_empty(messages::DRAFT, &params)
-        }
-
-        /// See [`Maker::publish`](super::Maker::publish).
-        pub fn publish(&self, params: typed::Value) -> Call<'static, typed::Value> {
-            self.handle.call(messages::PUBLISH, &params)
-        }
+        Handle of super::Maker, WorkbenchError;
+        send_run(typed::Value) -> Task<super::AfterRun> => open(RUN);
+        send_draft(typed::Value) -> Writing<super::AwaitingDrafted> => open(DRAFT);
+        draft(typed::Value) -> Writing<super::Drafting> => exchange_empty(DRAFT);
+        publish(typed::Value) -> typed::Value => uncancellable_call(PUBLISH);
     }
 
     typed::roles::incoming! {
@@ -837,7 +792,7 @@ impl server::Writing<AfterPublish> {
 /// What goes with [`Bench`]: handles, and what the peer may send.
 pub mod server {
     use ::std::future::Future;
-    use super::{messages, typed};
+    use super::typed;
 
     /// One task, from its start to its end.
     ///
@@ -899,14 +854,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        WritingHandle;
-    }
-
-    impl WritingHandle {
-        /// See [`server::Writing::send_spelling`](super::server::Writing::send_spelling).
-        pub fn send_spelling(&self, params: typed::Value) -> typed::Notify<'static> {
-            self.handle.notify_step(messages::SPELLING, &params)
-        }
+        WritingHandle of super::server::Writing, WorkbenchError;
+        send_spelling(typed::Value) => notify_step(SPELLING);
     }
 
     /// What a `Bench` may send at any time, for tasks
@@ -919,14 +868,8 @@ pub mod server {
     }
 
     typed::roles::handle! {
-        Handle;
-    }
-
-    impl Handle {
-        /// See [`Bench::send_spelling`](super::Bench::send_spelling).
-        pub fn send_spelling(&self, params: typed::Value) -> typed::Notify<'static> {
-            self.handle.notify(messages::SPELLING, &params)
-        }
+        Handle of super::Bench, WorkbenchError;
+        send_spelling(typed::Value) => notify(SPELLING);
     }
 
     typed::roles::incoming! {
