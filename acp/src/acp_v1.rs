@@ -885,7 +885,7 @@ pub mod client {
 
     /// A conversation between the user and the agent.
     ///
-    /// A sub-session of a `AcpClient`, in the state `State`.
+    /// A sub-session of `AcpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -913,7 +913,7 @@ pub mod client {
         state super::Resuming = super::tables::client::RESUMING;
     }
 
-    /// What a `Conversation` may send at any time, for tasks
+    /// What `Conversation` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -948,7 +948,7 @@ pub mod client {
             => CreateTerminal(types::CreateTerminalRequest, Terminal<super::BeforeCreateTerminalResponse>);
     }
 
-    /// Answers what the peer asks while a `Conversation` runs.
+    /// Answers what the peer asks while `Conversation` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
@@ -1038,7 +1038,7 @@ pub mod client {
 
     /// A command that the client runs for the agent.
     ///
-    /// A sub-session of a `AcpClient`, in the state `State`.
+    /// A sub-session of `AcpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1070,7 +1070,7 @@ pub mod client {
             => KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>);
     }
 
-    /// Answers what the peer asks while a `Terminal` runs.
+    /// Answers what the peer asks while `Terminal` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
@@ -1118,7 +1118,7 @@ pub mod client {
         }
     }
 
-    /// What a `AcpClient` may send at any time, for tasks
+    /// What `AcpClient` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -2638,7 +2638,7 @@ pub mod server {
 
     /// A conversation between the user and the agent.
     ///
-    /// A sub-session of a `AcpAgent`, in the state `State`.
+    /// A sub-session of `AcpAgent`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -2666,7 +2666,7 @@ pub mod server {
         state super::Resuming = super::tables::server::RESUMING;
     }
 
-    /// What a `Conversation` may send at any time, for tasks
+    /// What `Conversation` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -2700,7 +2700,7 @@ pub mod server {
             => SetConfigOption(types::SetSessionConfigOptionRequest, typed::Responder<types::SetSessionConfigOptionResponse>);
     }
 
-    /// Answers what the peer asks while a `Conversation` runs.
+    /// Answers what the peer asks while `Conversation` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
@@ -2750,7 +2750,7 @@ pub mod server {
 
     /// A command that the client runs for the agent.
     ///
-    /// A sub-session of a `AcpAgent`, in the state `State`.
+    /// A sub-session of `AcpAgent`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -2772,7 +2772,7 @@ pub mod server {
         state super::AwaitingReleaseTerminalResponse = super::tables::server::AWAITING_RELEASE_TERMINAL_RESPONSE;
     }
 
-    /// What a `Terminal` may send at any time, for tasks
+    /// What `Terminal` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -2790,7 +2790,7 @@ pub mod server {
         kill(types::KillTerminalRequest) -> types::KillTerminalResponse => call(KILL_TERMINAL);
     }
 
-    /// What a `AcpAgent` may send at any time, for tasks
+    /// What `AcpAgent` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

@@ -1710,7 +1710,7 @@ pub mod client {
 
     /// Work of the server, from its announcement to its end.
     ///
-    /// A sub-session of a `LspClient`, in the state `State`.
+    /// A sub-session of `LspClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1734,7 +1734,7 @@ pub mod client {
         state super::Going = super::tables::client::GOING;
     }
 
-    /// What a `Work` may send at any time, for tasks
+    /// What `Work` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -1752,7 +1752,7 @@ pub mod client {
     /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
     /// request on the wire.
     ///
-    /// A sub-session of a `LspClient`, in the state `State`.
+    /// A sub-session of `LspClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1774,7 +1774,7 @@ pub mod client {
         state super::Open = super::tables::client::OPEN;
     }
 
-    /// What a `Document` may send at any time, for tasks
+    /// What `Document` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -1853,7 +1853,7 @@ pub mod client {
 
     /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
     ///
-    /// A sub-session of a `LspClient`, in the state `State`.
+    /// A sub-session of `LspClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1874,7 +1874,7 @@ pub mod client {
         state super::NotebookOpen = super::tables::client::NOTEBOOK_OPEN;
     }
 
-    /// What a `LspClient` may send at any time, for tasks
+    /// What `LspClient` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -3476,7 +3476,7 @@ pub mod server {
 
     /// Work of the server, from its announcement to its end.
     ///
-    /// A sub-session of a `LspServer`, in the state `State`.
+    /// A sub-session of `LspServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -3498,7 +3498,7 @@ pub mod server {
         state super::Going = super::tables::server::GOING;
     }
 
-    /// What a `Work` may send at any time, for tasks
+    /// What `Work` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -3517,7 +3517,7 @@ pub mod server {
     /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
     /// request on the wire.
     ///
-    /// A sub-session of a `LspServer`, in the state `State`.
+    /// A sub-session of `LspServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -3607,7 +3607,7 @@ pub mod server {
             => WillSaveWaitUntil(types::WillSaveTextDocumentParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
     }
 
-    /// Answers what the peer asks while a `Document` runs.
+    /// Answers what the peer asks while `Document` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
@@ -4078,7 +4078,7 @@ pub mod server {
 
     /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
     ///
-    /// A sub-session of a `LspServer`, in the state `State`.
+    /// A sub-session of `LspServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -4097,7 +4097,7 @@ pub mod server {
         state super::NotebookOpen = super::tables::server::NOTEBOOK_OPEN;
     }
 
-    /// What a `LspServer` may send at any time, for tasks
+    /// What `LspServer` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

@@ -603,7 +603,7 @@ pub mod client {
 
     /// A subscription to one resource, from `subscribe` to `unsubscribe`.
     ///
-    /// A sub-session of a `McpClient`, in the state `State`.
+    /// A sub-session of `McpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -626,7 +626,7 @@ pub mod client {
         state super::Leaving = super::tables::client::LEAVING;
     }
 
-    /// What a `Subscription` may send at any time, for tasks
+    /// What `Subscription` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -642,7 +642,7 @@ pub mod client {
         unsubscribe(types::ResourceParams) -> () => call_step(RESOURCES_UNSUBSCRIBE);
     }
 
-    /// What a `McpClient` may send at any time, for tasks
+    /// What `McpClient` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -1241,7 +1241,7 @@ pub mod server {
 
     /// A subscription to one resource, from `subscribe` to `unsubscribe`.
     ///
-    /// A sub-session of a `McpServer`, in the state `State`.
+    /// A sub-session of `McpServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1264,7 +1264,7 @@ pub mod server {
         state super::Leaving = super::tables::server::LEAVING;
     }
 
-    /// What a `Subscription` may send at any time, for tasks
+    /// What `Subscription` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -1279,7 +1279,7 @@ pub mod server {
         send_resource_updated(types::ResourceUpdatedParams) => notify_step(RESOURCE_UPDATED);
     }
 
-    /// What a `McpServer` may send at any time, for tasks
+    /// What `McpServer` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

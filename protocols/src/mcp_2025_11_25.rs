@@ -998,7 +998,7 @@ pub mod client {
 
     /// A subscription to one resource, from `subscribe` to `unsubscribe`.
     ///
-    /// A sub-session of a `McpClient`, in the state `State`.
+    /// A sub-session of `McpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1021,7 +1021,7 @@ pub mod client {
         state super::Leaving = super::tables::client::LEAVING;
     }
 
-    /// What a `Subscription` may send at any time, for tasks
+    /// What `Subscription` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -1039,7 +1039,7 @@ pub mod client {
 
     /// A task that the server runs.
     ///
-    /// A sub-session of a `McpClient`, in the state `State`.
+    /// A sub-session of `McpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1061,7 +1061,7 @@ pub mod client {
         state super::Fetching = super::tables::client::FETCHING;
     }
 
-    /// What a `ServerTask` may send at any time, for tasks
+    /// What `ServerTask` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -1078,7 +1078,7 @@ pub mod client {
 
     /// A task that the client runs.
     ///
-    /// A sub-session of a `McpClient`, in the state `State`.
+    /// A sub-session of `McpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -1101,7 +1101,7 @@ pub mod client {
         state super::BeforeElicitTaskCreated = super::tables::client::BEFORE_ELICIT_TASK_CREATED;
     }
 
-    /// What a `ClientTask` may send at any time, for tasks
+    /// What `ClientTask` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -1116,7 +1116,7 @@ pub mod client {
         send_task_status(types::TaskStatusParams) => notify_step(TASK_STATUS);
     }
 
-    /// What a `McpClient` may send at any time, for tasks
+    /// What `McpClient` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -2236,7 +2236,7 @@ pub mod server {
 
     /// A subscription to one resource, from `subscribe` to `unsubscribe`.
     ///
-    /// A sub-session of a `McpServer`, in the state `State`.
+    /// A sub-session of `McpServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -2259,7 +2259,7 @@ pub mod server {
         state super::Leaving = super::tables::server::LEAVING;
     }
 
-    /// What a `Subscription` may send at any time, for tasks
+    /// What `Subscription` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -2276,7 +2276,7 @@ pub mod server {
 
     /// A task that the server runs.
     ///
-    /// A sub-session of a `McpServer`, in the state `State`.
+    /// A sub-session of `McpServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -2298,7 +2298,7 @@ pub mod server {
         state super::Fetching = super::tables::server::FETCHING;
     }
 
-    /// What a `ServerTask` may send at any time, for tasks
+    /// What `ServerTask` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -2315,7 +2315,7 @@ pub mod server {
 
     /// A task that the client runs.
     ///
-    /// A sub-session of a `McpServer`, in the state `State`.
+    /// A sub-session of `McpServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -2338,7 +2338,7 @@ pub mod server {
         state super::AwaitingElicitTaskCreated = super::tables::server::AWAITING_ELICIT_TASK_CREATED;
     }
 
-    /// What a `ClientTask` may send at any time, for tasks
+    /// What `ClientTask` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -2353,7 +2353,7 @@ pub mod server {
         task_result(types::TaskParams) -> types::TaskPayload => call_step(TASKS_RESULT);
     }
 
-    /// What a `McpServer` may send at any time, for tasks
+    /// What `McpServer` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

@@ -392,7 +392,7 @@ pub mod client {
 
     /// A subscription, from the request to its reply. The client ends it by cancelling the request.
     ///
-    /// A sub-session of a `McpClient`, in the state `State`.
+    /// A sub-session of `McpClient`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -413,7 +413,7 @@ pub mod client {
         state super::Subscribed = super::tables::client::SUBSCRIBED;
     }
 
-    /// What a `McpClient` may send at any time, for tasks
+    /// What `McpClient` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -841,7 +841,7 @@ pub mod server {
 
     /// A subscription, from the request to its reply. The client ends it by cancelling the request.
     ///
-    /// A sub-session of a `McpServer`, in the state `State`.
+    /// A sub-session of `McpServer`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -862,7 +862,7 @@ pub mod server {
         state super::Subscribed = super::tables::server::SUBSCRIBED;
     }
 
-    /// What a `McpServer` may send at any time, for tasks
+    /// What `McpServer` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

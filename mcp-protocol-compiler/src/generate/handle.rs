@@ -111,7 +111,7 @@ impl Generator<'_> {
         let (name, what) = (role.item("Handle"), role.subject());
         let (owner, error) = (role.path(), &self.error);
         let mut lines = vec![
-            format!("What a `{}` may send at any time, for tasks", role.session_name()),
+            format!("What `{}` may send at any time, for tasks", role.session_name()),
             format!("that outlive a borrow of the {what}."),
             String::new(),
             format!("A message that the {what}'s state does not permit is refused before it is written."),
@@ -216,7 +216,7 @@ impl Generator<'_> {
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
         let mut own = vec![
-            format!("A sub-session of a `{}`, in the state `State`.", role.automaton.name),
+            format!("A sub-session of `{}`, in the state `State`.", role.automaton.name),
             String::new(),
             "What the peer sends for it comes to it alone. Dropping it abandons the sub-session.".into(),
             String::new(),

@@ -181,7 +181,7 @@ impl Generator<'_> {
         });
         let name = role.item("Handler");
         let when = match role.sub_session() {
-            Some(sub_session) => format!("while a `{}` runs", sub_session.name),
+            Some(sub_session) => format!("while `{}` runs", sub_session.name),
             None => "at any time".to_owned(),
         };
         let what = format!(

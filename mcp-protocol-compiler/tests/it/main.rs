@@ -17,3 +17,4 @@ mod shapes;
 mod support;
 mod symbols;
 mod typed_in;
+mod view;

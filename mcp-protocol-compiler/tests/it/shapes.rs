@@ -1,6 +1,5 @@
 //! Random shapes: whatever is written, compiling comes to an end, and what it accepts has values and becomes code.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::io;
 use std::path::Path;
@@ -8,10 +7,12 @@ use std::path::Path;
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
 use mcp_protocol_compiler::{Compilation, compile, generate};
 use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
-use mcp_protocol_machine::shape::{Json, JsonView, judge, sample};
+use mcp_protocol_machine::shape::{judge, sample};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
+
+use crate::view::View;
 
 const NAMES: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
 const KEYS: [&str; 5] = ["a", "b", "_meta", "type", "\"x/y\""];
@@ -100,24 +101,6 @@ fn files() -> impl Strategy<Value = (String, String)> {
         ));
         (base, text)
     })
-}
-
-#[derive(Clone, Copy)]
-struct View<'a>(&'a Value);
-
-impl Json for View<'_> {
-    fn view(&self) -> JsonView<'_, Self> {
-        match self.0 {
-            Value::Null => JsonView::Null,
-            Value::Bool(value) => JsonView::Bool(*value),
-            Value::Number(number) => JsonView::Number(number.to_string().into()),
-            Value::String(text) => JsonView::Text(Cow::Borrowed(text)),
-            Value::Array(elements) => JsonView::List(elements.iter().map(View).collect()),
-            Value::Object(members) => JsonView::Object(
-                members.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), View(value))).collect(),
-            ),
-        }
-    }
 }
 
 /// Whether each shape has a value that is judged to have it.

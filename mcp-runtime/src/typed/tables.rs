@@ -114,7 +114,7 @@ macro_rules! __shapes {
 }
 
 /// One shape, written as in a protocol: `{ "name": Text, "sizes"?: [Int], .. }`. What has several parts stands in
-/// brackets: `("a" | "b")` is a union, `(tuple [Text], ["width"?: Int])` a list with positions, and `{*: Text}` an object
+/// brackets: `("a" | "b")` is a union, `(tuple: [Text], ["width"?: Int])` a list with positions, and `{*: Text}` an object
 /// with any keys.
 #[doc(hidden)]
 #[macro_export]
@@ -131,8 +131,8 @@ macro_rules! __shape {
     (false) => { Shape::literal_bool(false) };
     ($name:ident) => { Shape::Named($name) };
     ($text:literal) => { Shape::literal($text) };
-    ((int $number:literal)) => { Shape::literal_int($number) };
-    ((tuple $($position:tt),* $(,)?)) => {
+    ((int $number:literal $(,)?)) => { Shape::literal_int($number) };
+    ((tuple: $($position:tt),* $(,)?)) => {
         Shape::tuple(const { &[$(shape!(@position $position)),*] })
     };
     (($shape:tt)) => { shape!($shape) };
@@ -220,7 +220,7 @@ mod tests {
         tables::shapes! {
             CONTENT = "Content": { "type": "text", "notes"?: [NOTE], "_meta"?: {*: Any}, .. };
             NOTE = "Note": Text | Uint;
-            PAIR = "Pair": (tuple [Text], ["width"?: Int]);
+            PAIR = "Pair": (tuple: [Text], ["width"?: Int]);
             RARE = "Rare": { "kind": ((int 7) | (int -1) | true), "empty": {}, "rest"?: { .. } };
         }
     }

@@ -107,10 +107,13 @@ fn broken(tokens: &[TokenTree], indent: usize, behind: usize) -> String {
     if let [first, further @ ..] = alternatives.as_slice()
         && !further.is_empty()
     {
-        let mut text = opened(first, indent);
+        let width = indent + 4;
+        let on_lines = |tokens: &[TokenTree], indent| {
+            fitted(tokens, indent, 2).unwrap_or_else(|| opened(tokens, indent))
+        };
+        let mut text = on_lines(first, indent);
         for alternative in further {
-            let width = indent + 4;
-            text.push_str(&format!("\n{:width$}| {}", "", opened(alternative, width)));
+            text.push_str(&format!("\n{:width$}| {}", "", on_lines(alternative, width)));
         }
         return text;
     }

@@ -56,7 +56,7 @@ fn shape(shape: &Shape, names: &ConstantNames) -> TokenStream {
         }
         Shape::Tuple(positions) => {
             let positions = positions.iter().map(|position| self::position(position, names));
-            quote!((tuple #(#positions),*))
+            quote!((tuple: #(#positions),*))
         }
         Shape::Map(of) => {
             let of = self::shape(of, names);

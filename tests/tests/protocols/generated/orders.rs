@@ -130,7 +130,7 @@ pub mod client {
         types::Progress,
     >;
 
-    /// What a `Guest` may send at any time, for tasks
+    /// What `Guest` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -278,7 +278,7 @@ pub mod server {
     use ::std::future::Future;
     use super::{messages, typed, types};
 
-    /// What a `Waiter` may send at any time, for tasks
+    /// What `Waiter` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

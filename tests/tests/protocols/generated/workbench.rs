@@ -392,7 +392,7 @@ pub mod client {
 
     /// One task, from its start to its end.
     ///
-    /// A sub-session of a `Maker`, in the state `State`.
+    /// A sub-session of `Maker`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -416,7 +416,7 @@ pub mod client {
         state super::Waiting = super::tables::client::WAITING;
     }
 
-    /// What a `Task` may send at any time, for tasks
+    /// What `Task` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -433,7 +433,7 @@ pub mod client {
 
     /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
     ///
-    /// A sub-session of a `Maker`, in the state `State`.
+    /// A sub-session of `Maker`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -455,7 +455,7 @@ pub mod client {
         state super::AfterPublish = super::tables::client::AFTER_PUBLISH;
     }
 
-    /// What a `Writing` may send at any time, for tasks
+    /// What `Writing` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -470,7 +470,7 @@ pub mod client {
         publish(typed::Value) -> typed::Value => uncancellable_call_step(PUBLISH);
     }
 
-    /// What a `Maker` may send at any time, for tasks
+    /// What `Maker` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.
@@ -796,7 +796,7 @@ pub mod server {
 
     /// One task, from its start to its end.
     ///
-    /// A sub-session of a `Bench`, in the state `State`.
+    /// A sub-session of `Bench`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -821,7 +821,7 @@ pub mod server {
 
     /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
     ///
-    /// A sub-session of a `Bench`, in the state `State`.
+    /// A sub-session of `Bench`, in the state `State`.
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
@@ -843,7 +843,7 @@ pub mod server {
         state super::AfterPublish = super::tables::server::AFTER_PUBLISH;
     }
 
-    /// What a `Writing` may send at any time, for tasks
+    /// What `Writing` may send at any time, for tasks
     /// that outlive a borrow of the sub-session.
     ///
     /// A message that the sub-session's state does not permit is refused before it is written.
@@ -858,7 +858,7 @@ pub mod server {
         send_spelling(typed::Value) => notify_step(SPELLING);
     }
 
-    /// What a `Bench` may send at any time, for tasks
+    /// What `Bench` may send at any time, for tasks
     /// that outlive a borrow of the session.
     ///
     /// A message that the session's state does not permit is refused before it is written.

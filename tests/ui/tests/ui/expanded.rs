@@ -123,7 +123,7 @@ fn record(random: &mut Random, depth: usize, names: &[&str]) -> String {
 }
 
 /// Writes a protocol with random shapes.
-fn with_shapes(random: &mut Random) -> String {
+pub(crate) fn with_shapes(random: &mut Random) -> String {
     let first = random.below(NAMES.len());
     let many = 1 + random.below(3);
     let names: Vec<&str> = (0..many).map(|other| NAMES[(first + 7 * other) % NAMES.len()]).collect();
@@ -150,7 +150,11 @@ fn code(text: &str) -> Option<String> {
 }
 
 /// The code of so many protocols, each behind its text. A text with errors is passed over.
-fn codes(random: &mut Random, many: usize, write: impl Fn(&mut Random) -> String) -> Vec<(String, String)> {
+pub(crate) fn codes(
+    random: &mut Random,
+    many: usize,
+    write: impl Fn(&mut Random) -> String,
+) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for _ in 0..50 * many {
         let text = write(random);
@@ -163,10 +167,14 @@ fn codes(random: &mut Random, many: usize, write: impl Fn(&mut Random) -> String
 }
 
 /// `UI_SEED` chooses other protocols, and `UI_CASES` multiplies them.
+pub(crate) fn seed_and_cases() -> (usize, usize) {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<usize>().unwrap());
+    (number("UI_SEED").unwrap_or(1), number("UI_CASES").unwrap_or(1))
+}
+
 #[test]
 fn random_protocols_become_code_without_a_warning() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<usize>().unwrap());
-    let (seed, cases) = (number("UI_SEED").unwrap_or(1), number("UI_CASES").unwrap_or(1));
+    let (seed, cases) = seed_and_cases();
     let mut random = Random::new(u64::try_from(seed).unwrap());
     let mut all = codes(&mut random, SESSIONS * cases, |random| {
         protocols::write(random).replace("types wire\n", "types crate::wire\n")

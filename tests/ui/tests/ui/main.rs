@@ -25,6 +25,7 @@ mod every_method_of_a_client;
 mod every_method_of_a_server;
 mod expanded;
 mod normal;
+mod payloads;
 #[path = "../../../../mcp-protocol-compiler/tests/checker/protocols/mod.rs"]
 mod protocols;
 #[allow(dead_code, reason = "the checker's oracle uses the rest")]
@@ -34,6 +35,8 @@ mod rustc;
 #[allow(dead_code)]
 #[path = "../../pass/tasks.rs"]
 mod tasks;
+#[path = "../../../../mcp-protocol-compiler/tests/it/view.rs"]
+mod view;
 
 /// The compiler whose words are recorded. Another may put them differently, so that of what it says only the gist
 /// has to be the same.

@@ -57,6 +57,15 @@ impl Dependencies {
         });
         Dependencies { arguments: arguments.collect() }
     }
+
+    /// The same for a program that is to run: the libraries with their code.
+    pub(crate) fn with_code(self) -> Dependencies {
+        let with_code = |argument: String| match argument.strip_suffix(".rmeta") {
+            Some(path) => format!("{path}.rlib"),
+            None => argument,
+        };
+        Dependencies { arguments: self.arguments.into_iter().map(with_code).collect() }
+    }
 }
 
 /// The metadata of the one library of this name.
@@ -119,6 +128,19 @@ impl Rustc {
         String::from_utf8(output.stderr).unwrap()
     }
 
+    /// Makes a program that can run, next to its file.
+    #[allow(dead_code, reason = "each package that has this file needs some of it")]
+    pub(crate) fn build(&self, program: &Path, dependencies: &Dependencies) -> PathBuf {
+        let output = self
+            .emitting("link", "bin", program.parent().unwrap())
+            .args(&dependencies.arguments)
+            .arg(program)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        program.with_extension(env::consts::EXE_EXTENSION)
+    }
+
     fn run(&self, program: &Path, dependencies: &Dependencies) -> Output {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         self.command("bin", Path::new(env!("CARGO_TARGET_TMPDIR")))
@@ -134,9 +156,14 @@ impl Rustc {
 
     /// Checks a crate of this kind.
     fn command(&self, kind: &str, into: &Path) -> Command {
+        self.emitting("metadata", kind, into)
+    }
+
+    fn emitting(&self, what: &str, kind: &str, into: &Path) -> Command {
         let mut rustc = Command::new(&self.path);
         rustc
-            .args(["--edition=2024", "--emit=metadata"])
+            .arg("--edition=2024")
+            .arg(format!("--emit={what}"))
             .arg(format!("--crate-type={kind}"))
             .arg(format!("--out-dir={}", into.display()))
             // Where cargo runs it, so that it finds the sources of the other packages.
