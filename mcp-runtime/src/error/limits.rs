@@ -48,3 +48,14 @@ impl fmt::Display for TimeoutKind {
         })
     }
 }
+
+impl TimeoutKind {
+    /// The settings that decide how long the limit is.
+    pub(super) fn settings(self) -> &'static str {
+        match self {
+            TimeoutKind::Write | TimeoutKind::EarlierReply => "`Options::timeout` and `Options::max_timeout`",
+            TimeoutKind::Reply => "`Options::timeout`, and `timeout` of the call",
+            TimeoutKind::Total => "`Options::max_timeout`, and `max_timeout` of the call",
+        }
+    }
+}
