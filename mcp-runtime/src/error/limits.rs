@@ -22,6 +22,20 @@ error_texts! {
 }
 
 /// What did not happen in time.
+///
+/// ```
+/// use mcp_runtime::{Error, TimeoutKind};
+///
+/// /// Whether the peer may have carried the request out.
+/// fn may_have_happened(error: &Error) -> bool {
+///     match error {
+///         Error::Timeout { what: TimeoutKind::Write | TimeoutKind::EarlierReply, .. } => false,
+///         Error::Timeout { .. } => true,
+///         error => !error.is_unsent(),
+///     }
+/// }
+/// assert!(may_have_happened(&Error::Cancelled));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TimeoutKind {
