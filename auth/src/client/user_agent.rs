@@ -9,6 +9,32 @@ use super::error::AuthorizationError;
 
 /// The user's browser, in which the user logs in and consents. `examples/login` has one that opens the system's browser and
 /// listens on the loopback.
+///
+/// One that has the user copy the addresses:
+///
+/// ```
+/// use std::io;
+///
+/// use mcp_auth::client::UserAgent;
+/// use url::Url;
+///
+/// struct Terminal;
+///
+/// impl UserAgent for Terminal {
+///     type Error = io::Error;
+///
+///     fn redirect_uri(&self) -> String {
+///         "http://127.0.0.1/login".to_owned()
+///     }
+///
+///     async fn visit(&self, address: Url) -> Result<Url, io::Error> {
+///         println!("Log in at {address}, and paste the address that you come back to:");
+///         let mut line = String::new();
+///         io::stdin().read_line(&mut line)?;
+///         line.trim().parse().map_err(io::Error::other)
+///     }
+/// }
+/// ```
 pub trait UserAgent: Send + Sync + 'static {
     /// What can go wrong: the user does not come back, for instance.
     type Error: StdError + Send + Sync + 'static;

@@ -6,6 +6,24 @@ use std::pin::Pin;
 use super::principal::Principal;
 
 /// Says whether a token is valid, and whose it is. [`Jwt`](super::Jwt) and [`Introspection`](super::Introspection) are two.
+///
+/// One for tokens that a program keeps itself:
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use mcp_auth::server::{Principal, TokenError, TokenValidator};
+///
+/// /// Who has which key.
+/// struct Keys(HashMap<String, String>);
+///
+/// impl TokenValidator for Keys {
+///     async fn validate(&self, token: &str, _resource: &str) -> Result<Principal, TokenError> {
+///         let user = self.0.get(token).ok_or(TokenError::Invalid("this key does not exist".to_owned()))?;
+///         Ok(Principal::new("https://weather.example", user).with_scopes(["forecasts"]))
+///     }
+/// }
+/// ```
 pub trait TokenValidator: Send + Sync + 'static {
     /// Returns who has the token. `resource` is what it has to be for: a token for another resource is not valid.
     fn validate(

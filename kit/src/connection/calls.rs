@@ -153,6 +153,21 @@ impl<T> fmt::Debug for Call<'_, T> {
 }
 
 /// Why a call of a tool has no result.
+///
+/// ```
+/// use mcp_kit::CallError;
+///
+/// /// What the model of this program reads in place of the result.
+/// fn explained(error: &CallError) -> String {
+///     match error {
+///         // The tool says what is wrong, and the model may call it again.
+///         CallError::Tool { result, .. } => result.first_text().unwrap_or("it failed").to_owned(),
+///         error => format!("the tool cannot be called: {error}"),
+///     }
+/// }
+/// # let wrong = CallError::Output { tool: "add".to_owned(), problem: "it is a text".to_owned() };
+/// # assert!(explained(&wrong).starts_with("the tool cannot be called: the result of `add`"));
+/// ```
 #[non_exhaustive]
 pub enum CallError {
     /// The arguments cannot be sent.

@@ -23,6 +23,22 @@ pub(super) type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
 
 /// A connection to a server, of whichever revision: [`ConnectOptions`](super::ConnectOptions) open it. Calls run side by side;
 /// dropping one cancels it.
+///
+/// ```no_run
+/// use mcp_kit::transport::Child;
+/// use mcp_kit::{ConnectOptions, Failure};
+/// use tokio::process::Command;
+///
+/// # async fn example() -> Result<(), Failure> {
+/// let child = Child::spawn(Command::new("weather-server"))?;
+/// let weather = ConnectOptions::new("my-client", "1.0.0").connect(child).await?;
+/// for tool in weather.tools().await? {
+///     println!("{}: {}", tool.name, tool.description.as_deref().unwrap_or("it does not say what it does"));
+/// }
+/// weather.close().await?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Connection {
     client: Client<Handlers>,
     /// How often the session was opened again.

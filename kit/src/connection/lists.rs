@@ -12,6 +12,19 @@ use super::renewed::Renewed;
 
 /// A list of a server. It has the entries of now; [`changed`](Self::changed) waits for others. A server that does not notify of
 /// changes has none.
+///
+/// ```
+/// use mcp_kit::{Connection, Failure};
+///
+/// async fn show(weather: &Connection) -> Result<(), Failure> {
+///     let mut tools = weather.live_tools().await?;
+///     println!("{} tools", tools.len());
+///     while let Some(changed) = tools.changed().await? {
+///         println!("{} tools now", changed.len());
+///     }
+///     Ok(())
+/// }
+/// ```
 pub struct LiveList<'a, T> {
     connection: &'a Connection,
     changes: Renewed<'a>,

@@ -20,6 +20,18 @@ use super::renewed::{Heard, Renewed};
 /// HTTP was cut or ended by a server that stops, it subscribes again, and every resource counts as changed; it goes
 /// on trying as long as the server cannot be reached. If the server refuses, the stream ends with the error. Dropping
 /// it ends the subscription.
+///
+/// ```
+/// use mcp_kit::{Connection, Failure};
+///
+/// async fn follow(weather: &Connection) -> Result<(), Failure> {
+///     let mut changes = weather.subscribe(["weather://oslo"]).await?;
+///     while let Some(uri) = changes.next().await {
+///         println!("{}", weather.read_text(uri?).await?);
+///     }
+///     Ok(())
+/// }
+/// ```
 #[must_use = "the changes are read off the stream"]
 pub struct Subscription<'a>(Option<BoxFuture<'a, Next<'a>>>);
 

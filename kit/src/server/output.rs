@@ -29,6 +29,31 @@ pub trait Output: Send + 'static {
 }
 
 /// A value that programs read: structured content, with its schema. Clients that know only text get it as JSON.
+///
+/// ```
+/// use mcp_kit::{Json, Server};
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// /// Divides, with a remainder
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Divide {
+///     number: u32,
+///     by: u32,
+/// }
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Divided {
+///     quotient: u32,
+///     remainder: u32,
+/// }
+///
+/// let server = Server::new("calculator", "1.0.0", ()).tool_fn(|divide: Divide, _| async move {
+///     let quotient = divide.number.checked_div(divide.by).ok_or("zero divides nothing")?;
+///     Ok(Json(Divided { quotient, remainder: divide.number - quotient * divide.by }))
+/// });
+/// # drop(server);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 

@@ -18,6 +18,27 @@ use crate::rules::names::to_be_read;
 use crate::typed::{Session, Wanted, checker_at};
 
 /// An event of a checked session.
+///
+/// ```
+/// use mcp_runtime::{CheckedSession, Error, Event, RpcError};
+/// use serde_json::json;
+///
+/// /// Answers each request with a forecast, until the peer has left.
+/// async fn serve(mut session: CheckedSession) -> Result<(), Error> {
+///     loop {
+///         match session.next().await? {
+///             Event::Request { id, method, .. } if &*method == "weather/forecast" => {
+///                 session.respond(&id, &json!({ "celsius": 21.5 })).await?;
+///             }
+///             Event::Request { id, method, .. } => {
+///                 session.refuse(&id, &RpcError::method_not_found(&*method))?;
+///             }
+///             Event::Closed => return Ok(()),
+///             _ => {}
+///         }
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {

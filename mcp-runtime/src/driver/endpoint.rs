@@ -145,4 +145,6 @@ pub struct Aside {
     pub answer: Option<Vec<u8>>,
     /// The version of the protocol that it announces, if it is a reply that announces one.
     pub version: Option<String>,
+    /// The version of the protocol that it asks for, if it is a request whose reply announces one.
+    pub requested: Option<String>,
 }

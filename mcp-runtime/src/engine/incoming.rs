@@ -16,6 +16,7 @@ use super::owners::context::{Accepted, Caller, Inbound};
 use super::owners::early::EarlyMessage;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
+use super::owners::trace::RequestName;
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, Received};
@@ -214,7 +215,10 @@ impl Engine {
                 ended::note_cancel(&mut self.rules, Direction::Receive, id);
                 return received;
             }
-            Some((_, ReceiverCancels::Again)) => return Received::default(),
+            Some((id, ReceiverCancels::Again)) => {
+                self.traces.ignored(&self.rules, Some(message), RequestName::Id(id.clone()));
+                return Received::default();
+            }
             None => {}
         }
         let checker = self.rules.checker();
@@ -229,6 +233,11 @@ impl Engine {
         }
         let Accepted { step, negotiation } = self.accepted(step, message, params, true);
         if step.kind.is_dropped() {
+            if step.kind == StepKind::Swallowed
+                && let Some(about) = RequestName::of(named)
+            {
+                self.traces.ignored(&self.rules, Some(message), about);
+            }
             return Received::default();
         }
         self.report_tolerated(message, params);

@@ -251,6 +251,7 @@ impl Endpoint for Link {
         self.with(|engine| Aside {
             answer: beginning::answer_aside(engine.rules(), message),
             version: version::of_reply(engine.rules(), message),
+            requested: version::asked_by(engine.rules(), message),
         })
     }
 }

@@ -10,7 +10,7 @@ use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 use super::owners::calls::Answer;
 use super::owners::context::{Accepted, Inbound};
 use super::owners::inputs::{Body, LinearInput};
-use super::owners::trace::ExchangeOutcome;
+use super::owners::trace::{ExchangeOutcome, RequestName};
 use super::state::Engine;
 use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
@@ -28,11 +28,15 @@ impl Engine {
     ) -> Received {
         let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
             if ended::is_reply_after_cancel(&mut self.rules, Direction::Receive, id) {
+                self.traces.ignored(&self.rules, None, RequestName::Id(id.clone()));
                 return Received::default();
             }
             let result = outcome.as_ref().ok().copied();
             return match judge::stray_reply(&mut self.rules, Direction::Receive, id, result) {
-                Ok(_) => Received::default(),
+                Ok(_) => {
+                    self.traces.ignored(&self.rules, None, RequestName::Id(id.clone()));
+                    Received::default()
+                }
                 Err(violation) => self.refused(inbound, None, violation),
             };
         };

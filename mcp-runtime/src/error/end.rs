@@ -81,7 +81,9 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Closed => formatter.write_str("closed"),
             Outcome::Dropped => formatter.write_str("the transport was dropped before the session had ended"),
-            Outcome::TimedOut(limit) => write!(formatter, "closing took longer than {limit:?}"),
+            Outcome::TimedOut(limit) => {
+                write!(formatter, "closing took longer than {limit:?}: see `Options::close_timeout`")
+            }
             Outcome::Failed(error) => write!(formatter, "the transport failed: {error}"),
             Outcome::Exited { status, after } => {
                 write!(formatter, "the peer's process has ended ({status})")?;

@@ -22,6 +22,20 @@ error_texts! {
 }
 
 /// What did not happen in time.
+///
+/// ```
+/// use mcp_runtime::{Error, TimeoutKind};
+///
+/// /// Whether the peer may have carried the request out.
+/// fn may_have_happened(error: &Error) -> bool {
+///     match error {
+///         Error::Timeout { what: TimeoutKind::Write | TimeoutKind::EarlierReply, .. } => false,
+///         Error::Timeout { .. } => true,
+///         error => !error.is_unsent(),
+///     }
+/// }
+/// assert!(may_have_happened(&Error::Cancelled));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TimeoutKind {
@@ -46,5 +60,16 @@ impl fmt::Display for TimeoutKind {
             TimeoutKind::Reply => "was not answered within",
             TimeoutKind::Total => "was not answered, in spite of its progress, within",
         })
+    }
+}
+
+impl TimeoutKind {
+    /// The settings that decide how long the limit is.
+    pub(super) fn settings(self) -> &'static str {
+        match self {
+            TimeoutKind::Write | TimeoutKind::EarlierReply => "`Options::timeout` and `Options::max_timeout`",
+            TimeoutKind::Reply => "`Options::timeout`, and `timeout` of the call",
+            TimeoutKind::Total => "`Options::max_timeout`, and `max_timeout` of the call",
+        }
     }
 }

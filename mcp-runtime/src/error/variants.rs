@@ -201,7 +201,7 @@ error_texts! {
             "the {} lacks what this side requires: {}",
             side_name(*side), missing.join(", ")
         ),
-        Self::Timeout { method, after, what, .. } => ("`{method}` {what} {after:?}"),
+        Self::Timeout { method, after, what, .. } => ("`{method}` {what} {after:?}: see {}", what.settings()),
     }
 }
 
@@ -235,8 +235,13 @@ fn ended(reason: &DisconnectReason) -> String {
     }
 }
 
+/// The protocol in a sentence. Tables that a program builds may have no name.
 fn protocol_name(name: &str, version: Option<&str>) -> String {
-    format!("`{name}` {}", version.unwrap_or_default()).trim_end().to_owned()
+    let name = if name.is_empty() { "the protocol".to_owned() } else { format!("`{name}`") };
+    match version.filter(|version| !version.is_empty()) {
+        Some(version) => format!("{name} {version}"),
+        None => name,
+    }
 }
 
 fn side_name(side: Side) -> &'static str {
@@ -279,5 +284,51 @@ impl From<Error> for DisconnectReason {
             }
             error => DisconnectReason::Failed(Arc::new(io::Error::other(error))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_timeout_names_the_settings_that_decide_it() {
+        for (what, expected) in [
+            (
+                TimeoutKind::Reply,
+                "`ping` was not answered within 2s: see `Options::timeout`, and `timeout` of the call",
+            ),
+            (
+                TimeoutKind::Total,
+                "`ping` was not answered, in spite of its progress, within 2s: see `Options::max_timeout`, and `max_timeout` \
+                 of the call",
+            ),
+            (
+                TimeoutKind::Write,
+                "`ping` could not be written, because the peer does not read: gave up after 2s: see `Options::timeout` and \
+                 `Options::max_timeout`",
+            ),
+            (
+                TimeoutKind::EarlierReply,
+                "`ping` could not be written, because the reply to an earlier request is missing: gave up after 2s: see \
+                 `Options::timeout` and `Options::max_timeout`",
+            ),
+        ] {
+            let (message, method) = ("Ping".into(), "ping".into());
+            let error = Error::Timeout { message, method, after: Duration::from_secs(2), what };
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_protocol_without_a_name_is_named_in_words() {
+        let error = |name: &'static str, version: Option<&'static str>| {
+            Error::NoBatches { protocol: name.into(), version: version.map(Into::into) }.to_string()
+        };
+        let rest = "does not permit batches: send each message on its own";
+        assert_eq!(error("Desk", Some("1")), format!("`Desk` 1 {rest}"));
+        assert_eq!(error("Desk", None), format!("`Desk` {rest}"));
+        assert_eq!(error("", None), format!("the protocol {rest}"));
+        assert_eq!(error("", Some("")), format!("the protocol {rest}"));
     }
 }

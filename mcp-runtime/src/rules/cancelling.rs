@@ -68,5 +68,10 @@ pub(crate) fn reason(rules: &Rules, error: &Error) -> Option<String> {
     let (_, cancels) = rules.cancels()?;
     // The id may stand at the place that the reason would have.
     let free = cancels.id.first().is_some_and(|first| **first != *field);
-    free.then(|| serde_json::json!({ field: error.to_string() }).to_string())
+    // The peer cannot change the settings of this side, which the error names.
+    let reason = match error {
+        Error::Timeout { method, after, what, .. } => format!("`{method}` {what} {after:?}"),
+        error => error.to_string(),
+    };
+    free.then(|| serde_json::json!({ field: reason }).to_string())
 }

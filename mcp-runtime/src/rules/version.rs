@@ -76,6 +76,19 @@ pub(crate) fn of_reply(rules: &Rules, reply: &[u8]) -> Option<String> {
     at(rules, field, Some(result)).as_deref().map(str::to_owned)
 }
 
+/// The version that a request of this side asks for, if its reply announces one.
+pub(crate) fn asked_by(rules: &Rules, request: &[u8]) -> Option<String> {
+    let field = rules.protocol.announced_version()?;
+    let Kind::Reply { request: asks } = rules.message(field.message)?.kind else { return None };
+    let Ok(Envelope::Request { method, params, .. }) =
+        parse(request, rules.options.max_depth, rules.dialect())
+    else {
+        return None;
+    };
+    let is_it = *rules.method(asks) == *method;
+    at(rules, field, params.filter(|_| is_it)).as_deref().map(str::to_owned)
+}
+
 /// The peer has announced a version, or none: whether this side speaks it.
 pub(crate) fn look_at(rules: &Rules, offered: AnnouncedVersion, requested: Option<String>) -> Option<Error> {
     let accepted = rules.options.accepted_versions(&rules.protocol)?;

@@ -15,21 +15,25 @@ use crate::error::{Error, TimeoutKind};
 pub(crate) struct Timer {
     link: Link,
     limit: Option<Duration>,
+    /// The limit is that of the session for all that a call may take.
+    is_total: bool,
     alarm: Option<AlarmKey>,
 }
 
 impl Timer {
     pub(crate) fn new(link: Link, limit: Option<Duration>) -> Timer {
-        Timer { link, limit, alarm: None }
+        Timer { link, limit, is_total: false, alarm: None }
     }
 
     /// With the time of the session's calls.
     pub(crate) fn of_session(link: &Link) -> Timer {
-        Timer::new(link.clone(), limit_of(link))
+        let limit = limit_of(link);
+        let is_total = limit.is_some() && limit != link.options().call_timeouts().timeout;
+        Timer { link: link.clone(), limit, is_total, alarm: None }
     }
 
     pub(crate) fn limit(&mut self, limit: Duration) {
-        self.limit = Some(limit);
+        (self.limit, self.is_total) = (Some(limit), false);
     }
 
     /// Starts the time, if it has not begun; then waits until it has passed.
@@ -50,6 +54,7 @@ impl Timer {
         let names =
             self.link.protocol().message(message).map(|table| (table.name.clone(), table.method.clone()));
         let (message, method) = names.unwrap_or_default();
+        let what = if self.is_total && what == TimeoutKind::Reply { TimeoutKind::Total } else { what };
         Error::Timeout { message, method, after: self.limit.unwrap_or_default(), what }
     }
 }

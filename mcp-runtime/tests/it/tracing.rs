@@ -202,6 +202,29 @@ async fn what_the_peer_does_wrong_is_a_warning_in_the_span_of_the_session() {
 }
 
 #[tokio::test]
+async fn what_comes_too_late_for_its_request_is_an_event() {
+    let recorder = Recorder::here();
+    let (wire, mut peer) = raw::raw();
+    let clerk = Clerk::new(wire);
+    peer.say(json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{"capabilities":{}}})).await;
+    let (_, clerk) = clerk.recv_hello().await.unwrap();
+    let clerk = clerk.send_welcome(json!({"capabilities": {"questions": {}}})).await.unwrap();
+    peer.hear().await.unwrap();
+    peer.say(json!({"jsonrpc":"2.0","method":"ready"})).await;
+    let clerk = clerk.recv_ready().await.unwrap();
+    test_support::spawn(clerk.incoming().serve(Telling));
+    peer.ask(json!({"jsonrpc":"2.0","id":"a","method":"ask","params":"fine"})).await;
+    peer.say(json!({"jsonrpc":"2.0","method":"cancelled","params":{"requestId":"a"}})).await;
+    peer.ask(json!({"jsonrpc":"2.0","id":"b","method":"ping"})).await;
+    let events = recorder.events();
+    let ignored: Vec<_> = events.iter().filter(|event| event.text.starts_with("ignored")).collect();
+    let [ignored] = ignored[..] else { panic!("{events:#?}") };
+    assert_eq!((&*ignored.level, &*ignored.text), ("DEBUG", r#"ignored method=cancelled id="a""#));
+    assert!(is_session(&ignored.within, "server"), "{ignored:?}");
+    clerk.abort();
+}
+
+#[tokio::test]
 async fn a_subscriber_may_use_the_session() {
     let (visitor, clerk) = open().await;
     let incoming = clerk.incoming();

@@ -106,7 +106,11 @@ impl<U: User> Answering<U> {
 
     /// Sends a request with `call`, for as many rounds as the server needs. Each round is a call of its own: give it a
     /// timeout or a callback for progress there, `|params| client.call_tool(params).on_progress(…)`. The questions of one
-    /// round are answered at the same time. Dropping the future cancels the round that runs.
+    /// round are answered at the same time.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the round that runs. Between two rounds, while the [`User`] answers, no request runs that
+    /// could be cancelled: the server keeps what it has for the next round until its own time for that is over.
     ///
     /// # Errors
     /// See [`RoundsError`]. No round follows.

@@ -211,7 +211,7 @@ impl Wire {
         self.send(&ask.text()).await;
         let head = self.head().await.expect("an answer");
         assert!(head.status == 200 && head.is_stream(), "{head:?}");
-        Stream { wire: self, head, text: String::new() }
+        Stream::of(self, head)
     }
 }
 
@@ -237,6 +237,11 @@ impl Event {
 }
 
 impl Stream {
+    /// What follows a head.
+    pub fn of(wire: Wire, head: Head) -> Stream {
+        Stream { wire, head, text: String::new() }
+    }
+
     /// The next event, also one without data; `None` at the end.
     pub async fn next(&mut self) -> Option<Event> {
         loop {

@@ -3,6 +3,7 @@
 mod at_capacity;
 mod client;
 mod cut_connections;
+mod http2;
 mod server;
 mod several_processes;
 mod stateless;

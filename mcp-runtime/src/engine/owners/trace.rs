@@ -5,7 +5,8 @@
 //!
 //! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with
 //! `method`, `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from`
-//! and `to`, and for a sub-session that opens, moves or is over its number `sub_session`, too; `ended` with `reason`.
+//! and `to`, and for a sub-session that opens, moves or is over its number `sub_session`, too; `ignored` with `method` and
+//! `id` or `token`; `ended` with `reason`.
 //! Reports, violations among them, are events in the span of the session, too.
 
 use std::collections::{HashMap, VecDeque};
@@ -13,12 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex, Text};
-use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
+use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber, Token};
 use tracing::{Level, Span, field};
 
 use super::lifecycle::Lifecycle;
 use crate::error::Error;
 use crate::rules::Rules;
+use crate::rules::judge::Named;
 
 /// Something to be recorded.
 #[derive(Debug)]
@@ -31,8 +33,26 @@ enum Trace {
     Moved { from: Text, to: Text },
     /// A sub-session took a step, and is in this state if it goes on.
     SubSession { sub_session: SubSessionNumber, state: Option<(StateIndex, Text)> },
+    /// A message came too late for the request that it is about.
+    Ignored { method: Option<Text>, about: RequestName },
     /// The session has come to its end, or closer to it.
     Ended { reason: String, last: bool },
+}
+
+/// What a message says of the request that it is about.
+#[derive(Clone, Debug)]
+pub(crate) enum RequestName {
+    /// A cancel or a reply: the id.
+    Id(RequestId),
+    /// Progress: the token.
+    Token(Token),
+}
+
+impl RequestName {
+    /// What a notification names, if it names a request.
+    pub(crate) fn of(named: Named) -> Option<RequestName> {
+        named.cancelled.map(RequestName::Id).or(named.token.map(RequestName::Token))
+    }
 }
 
 /// What became of an exchange.
@@ -92,6 +112,15 @@ impl Traces {
             _ => return,
         };
         self.0.push(trace);
+    }
+
+    /// A message came too late for the request that it is about, and is ignored: a notification, or a reply where there
+    /// is no `message`.
+    pub(crate) fn ignored(&mut self, rules: &Rules, message: Option<MessageIndex>, about: RequestName) {
+        if is_heard() {
+            let method = message.map(|message| rules.method(message));
+            self.0.push(Trace::Ignored { method, about });
+        }
     }
 
     /// A sub-session is over without a step.
@@ -239,6 +268,13 @@ impl Tracer {
                         "state"
                     );
                 }
+            }
+            Trace::Ignored { method, about } => {
+                let (id, token) = match &about {
+                    RequestName::Id(id) => (Some(field::display(id)), None),
+                    RequestName::Token(token) => (None, Some(field::display(token))),
+                };
+                tracing::debug!(parent: session, method = method.as_deref(), id, token, "ignored");
             }
             Trace::Ended { reason, last } => {
                 tracing::debug!(parent: session, reason, "ended");

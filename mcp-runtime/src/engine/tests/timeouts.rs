@@ -62,7 +62,9 @@ fn a_call_that_takes_too_long_is_taken_back_and_ends() {
         [json!({"jsonrpc":"2.0","method":"cancelled","params":{"requestId":id,"reason":reason}})]
     );
     let error = error(&client, id);
-    assert_eq!(error.to_string(), reason);
+    // The peer cannot change the settings of this side.
+    let settings = "see `Options::timeout`, and `timeout` of the call";
+    assert_eq!(error.to_string(), format!("{reason}: {settings}"));
     assert!(
         matches!(error, Error::Timeout { message, after, what: TimeoutKind::Reply, .. } if message == "Ask" && after == SECOND * 5)
     );

@@ -56,25 +56,44 @@ impl SpawnError {
     }
 }
 
-/// What is probably meant by *not found*, which the operating system says of several things.
+/// What is probably wrong, and what to do about it.
 fn hint(command: &std::process::Command, error: &io::Error) -> Option<String> {
-    if error.kind() != io::ErrorKind::NotFound {
-        return None;
+    let program = command.get_program();
+    let (path, text) = (Path::new(program), program.to_string_lossy());
+    match error.kind() {
+        io::ErrorKind::NotFound => Some(not_found(command, path, &text)),
+        io::ErrorKind::PermissionDenied if path.is_dir() => {
+            Some(format!("`{text}` is a directory: name the program in it"))
+        }
+        io::ErrorKind::PermissionDenied if path.is_file() => {
+            Some(format!("`{text}` is not executable: make it so with `chmod +x {text}`"))
+        }
+        _ => None,
     }
+}
+
+/// The operating system says *not found* of several things.
+fn not_found(command: &std::process::Command, path: &Path, text: &str) -> String {
     if let Some(folder) = command.get_current_dir()
         && !folder.is_dir()
     {
-        return Some(format!("the working directory `{}` does not exist", folder.display()));
+        return format!("the working directory `{}` does not exist", folder.display());
     }
-    let program = command.get_program();
-    let text = program.to_string_lossy();
-    if Path::new(program).is_file() {
-        return Some(format!("`{text}` exists; the interpreter that its first line names may not"));
+    if text.is_empty() {
+        return "the name of the program is empty".to_owned();
+    }
+    if path.is_file() {
+        return format!("`{text}` exists: check that the interpreter in its first line exists, too");
     }
     if text.contains(char::is_whitespace) {
-        return Some(format!("`{text}` was taken as the name of one program; arguments are given apart"));
+        return format!(
+            "the whole of `{text}` was taken as the name of the program: pass its arguments with `Command::arg`"
+        );
     }
-    None
+    if path.components().count() == 1 {
+        return format!("no directory in `PATH` has a program `{text}`: install it, or write the path to it");
+    }
+    format!("the file `{text}` does not exist")
 }
 
 #[cfg(test)]
@@ -93,13 +112,41 @@ mod tests {
         command.args(["--flag", "value"]);
         let text = refusal(command);
         assert!(text.starts_with("cannot start `no-such-program-here --flag value`: "), "{text}");
-        assert!(!text.contains("taken as the name"), "{text}");
+        assert!(
+            text.ends_with(
+                "(no directory in `PATH` has a program `no-such-program-here`: install it, or write the path to it)"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
     fn knows_a_command_line_given_as_a_program() {
         let text = refusal(std::process::Command::new("no-such-program --flag"));
-        assert!(text.ends_with("arguments are given apart)"), "{text}");
+        assert!(text.ends_with("pass its arguments with `Command::arg`)"), "{text}");
+    }
+
+    #[test]
+    fn knows_a_path_that_leads_nowhere() {
+        let text = refusal(std::process::Command::new("/no/such/folder/server"));
+        assert!(text.ends_with("(the file `/no/such/folder/server` does not exist)"), "{text}");
+        let text = refusal(std::process::Command::new(""));
+        assert!(text.ends_with("(the name of the program is empty)"), "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn knows_what_is_not_executable() {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let text = refusal(std::process::Command::new(manifest));
+        assert!(
+            text.ends_with(&format!(
+                "(`{manifest}` is not executable: make it so with `chmod +x {manifest}`)"
+            ))
+        );
+        let folder = env!("CARGO_MANIFEST_DIR");
+        let text = refusal(std::process::Command::new(folder));
+        assert!(text.ends_with(&format!("(`{folder}` is a directory: name the program in it)")), "{text}");
     }
 
     #[test]

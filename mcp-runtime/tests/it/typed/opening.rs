@@ -65,7 +65,10 @@ async fn a_call_that_takes_too_long_is_cancelled_and_frees_its_key() {
     let (outcome, theirs) = tokio::join!(owner.dig(bed("a")).timeout(SECOND * 5), dig(&incoming));
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Timeout { after, what: TimeoutKind::Reply, .. } if after == SECOND * 5));
-    assert_eq!(error.to_string(), "`bed/dig` was not answered within 5s");
+    assert_eq!(
+        error.to_string(),
+        "`bed/dig` was not answered within 5s: see `Options::timeout`, and `timeout` of the call"
+    );
     assert_eq!(started.elapsed(), SECOND * 5);
     is_over(theirs).await;
     a_bed_grows(&owner, &incoming, "a").await;

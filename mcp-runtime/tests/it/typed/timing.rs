@@ -36,9 +36,31 @@ async fn a_call_that_takes_too_long_reaches_the_handler_as_a_cancel() {
     let (outcome, ()) = tokio::join!(visitor.ask("?".into()).timeout(SECOND * 5), handler);
     let error = outcome.unwrap_err();
     assert!(is_overdue(&error, 5), "{error}");
-    assert_eq!(error.to_string(), "`ask` was not answered within 5s");
+    assert_eq!(
+        error.to_string(),
+        "`ask` was not answered within 5s: see `Options::timeout`, and `timeout` of the call"
+    );
     assert_eq!(before.elapsed(), SECOND * 5);
     assert_eq!(visitor.ping().timeout(SECOND).await.unwrap(), json!({}), "the session lives on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_step_says_which_of_the_two_limits_it_reached() {
+    for (options, expected) in [
+        (Options::default().timeout(SECOND * 3).max_timeout(SECOND * 9), TimeoutKind::Reply),
+        (Options::default().timeout(SECOND * 3).max_timeout(SECOND * 3), TimeoutKind::Reply),
+        (Options::default().timeout(SECOND * 9).max_timeout(SECOND * 3), TimeoutKind::Total),
+        (Options::default().max_timeout(SECOND * 3), TimeoutKind::Total),
+    ] {
+        let (mut visitor, _clerk) = open_with(options, Options::default()).await;
+        let error = visitor.count(1).await.unwrap_err();
+        assert!(
+            matches!(error, Error::Timeout { after, what, .. } if after == SECOND * 3 && what == expected),
+            "{error}"
+        );
+        let error = visitor.count(1).timeout(SECOND).await.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,8 +297,10 @@ async fn a_peer_that_does_not_read_is_not_awaited_indefinitely() {
 
 /// Whether it was not written within the two seconds that a session has for it.
 fn has_no_room(error: &Error, method: &str) -> bool {
-    let expected =
-        format!("`{method}` could not be written, because the peer does not read: gave up after 2s");
+    let expected = format!(
+        "`{method}` could not be written, because the peer does not read: gave up after 2s: see `Options::timeout` and \
+         `Options::max_timeout`"
+    );
     matches!(error, Error::Timeout { what: TimeoutKind::Write, .. }) && error.to_string() == expected
 }
 

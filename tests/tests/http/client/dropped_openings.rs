@@ -48,11 +48,12 @@ fn patient(server: &Fake) -> HttpClient {
         .options(ClientOptions::default().retry(Duration::from_millis(5)).delete_within(HOUR))
 }
 
-/// Waits until a session is deleted.
+/// Waits until a session is deleted, in the version that it was begun with: what the server has agreed to is not known.
 async fn deleted(seen: &mut mpsc::UnboundedReceiver<Asked>, session: &str) {
     loop {
         let asked = seen.recv().await.unwrap();
         if asked.what() == "DELETE" && asked.header("mcp-session-id") == session {
+            assert_eq!(asked.header("mcp-protocol-version"), "2025-03-26");
             return;
         }
     }

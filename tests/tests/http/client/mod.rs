@@ -4,6 +4,7 @@
 
 mod calling;
 mod cancelled_replies;
+mod cut_answers;
 mod dropped_openings;
 mod ended_requests;
 mod error_texts;

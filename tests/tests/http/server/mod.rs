@@ -4,6 +4,7 @@
 
 mod budgets;
 mod client_shares;
+mod cut_streams;
 mod handlers;
 mod late_messages;
 mod order;

@@ -58,6 +58,8 @@ pub(super) struct ConversationState {
     pub(super) requests: RunningRequests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
     pub(super) opened: bool,
+    /// The version that the session was begun with, for the case that it ends before the server's is known.
+    pub(super) requested: Option<HeaderValue>,
     /// The version that was agreed on is known.
     pub(super) agreed: bool,
     /// What is posted one after another.
@@ -427,7 +429,11 @@ impl Conversation {
             let mut state = self.state();
             state.over = true;
             let owned = self.provider.is_none() && !std::mem::replace(&mut state.deleted, true);
-            let identity = Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some());
+            let mut identity = Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some());
+            if let Some(identity) = &mut identity {
+                // A server that speaks the requested version agrees to it.
+                identity.version = identity.version.take().or_else(|| state.requested.take());
+            }
             (identity, state.begun.take())
         };
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));

@@ -130,7 +130,7 @@ error_texts! {
         Self::Unnamed => (
             "a resumed session needs an id: name its provider with `HttpClient::sessions_from`"
         ),
-        Self::Late => ("the message was not accepted in time"),
+        Self::Late => ("the message was not accepted in time: see `ClientOptions::post_within`"),
     }
 }
 

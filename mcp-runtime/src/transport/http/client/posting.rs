@@ -75,7 +75,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
             conversation.went_through.notify_waiters();
         }
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
-            note_session(conversation, &response);
+            note_session(conversation, message, &response);
             // Before the next message goes: it may be told that the session is lost.
             conversation.state().handshake.record(message);
         }
@@ -231,13 +231,16 @@ fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &Sess
 }
 
 /// Keeps the id that the server has given the session.
-fn note_session(conversation: &Conversation, response: &Response) {
+fn note_session(conversation: &Conversation, message: &PostMessage, response: &Response) {
     let Some(id) = response.headers().get(SESSION_ID) else { return };
+    // The endpoint is never asked under the lock, for it calls back.
+    let requested = conversation.endpoint.read_aside(&message.text).requested;
     let mut state = conversation.state();
     if state.identity.id.is_some() {
         return;
     }
     state.identity.id = Some(secret(id));
+    state.requested = requested.and_then(|version| version.parse().ok());
     drop(state);
     conversation.tell_session(Some(id));
 }

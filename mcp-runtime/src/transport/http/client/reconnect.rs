@@ -133,7 +133,8 @@ async fn begin(
         if let Some(named) = response.headers().get(SESSION_ID) {
             identity.id = Some(secret(named));
             // Whatever becomes of it, it is not left to the server.
-            conversation.state().begun = Some(identity.clone());
+            let version = agreed.and_then(|agreed| agreed.parse().ok());
+            conversation.state().begun = Some(SessionIdentity { version, ..identity.clone() });
         }
         drop(naming);
         let reply = reply(conversation, &identity, id, &mut response).await.map_err(undelivered)?;

@@ -68,7 +68,8 @@ async fn carry(conversation: &Arc<Conversation>, mut session: Clocked) {
             () = session.abandoned() => None,
         };
         if let Some(Err(_)) = ended {
-            let problem = "the peer did not take the last messages in time";
+            let problem =
+                "the server did not take the last messages in time: see `ClientOptions::post_within`";
             let error = io::Error::new(io::ErrorKind::TimedOut, problem);
             session.endpoint().notify(TransportEvent::OutputFailed(duplicate(&error)));
             outcome = Outcome::Failed(Arc::new(error));

@@ -110,7 +110,7 @@ impl HttpServer {
     /// Serves a router that this server is mounted in, until `stop` completes. Then it ends the sessions, closes the
     /// connections, and returns. Requests carry their sender's address as axum's `ConnectInfo<SocketAddr>`. HTTP/1.1
     /// without TLS, with `TCP_NODELAY`; for anything else, serve the router by other means and call
-    /// [`shutdown`](Self::shutdown) at the end.
+    /// [`shutdown`](Self::shutdown) at the end. `docs/http.md` in the repository shows how, under *TLS and HTTP/2*.
     ///
     /// ```no_run
     /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
