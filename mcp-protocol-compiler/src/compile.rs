@@ -52,6 +52,16 @@ pub struct Settings {
     without_closure: bool,
     for_code: bool,
     sketches: bool,
+    tries: Tries,
+}
+
+/// When suggestions are tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tries {
+    #[default]
+    Always,
+    IfWrong,
+    Never,
 }
 
 impl Settings {
@@ -71,6 +81,27 @@ impl Settings {
     #[must_use]
     pub fn sketches(self, sketches: bool) -> Settings {
         Settings { sketches, ..self }
+    }
+
+    /// Does not try suggestions, as if the files were long: for a caller that asks what is wrong and does not apply edits.
+    /// To try a suggestion is to compile once more.
+    #[must_use]
+    pub fn without_tries(self, without: bool) -> Settings {
+        Settings { tries: if without { Tries::Never } else { Tries::Always }, ..self }
+    }
+
+    /// Tries suggestions only if there are errors.
+    pub(crate) fn tries_if_wrong(self) -> Settings {
+        Settings { tries: Tries::IfWrong, ..self }
+    }
+
+    /// Whether the suggestions of these findings are tried.
+    fn tries(self, found: &[Diagnostic]) -> bool {
+        match self.tries {
+            Tries::Always => true,
+            Tries::IfWrong => has_errors(found),
+            Tries::Never => false,
+        }
     }
 }
 
@@ -157,7 +188,8 @@ pub(crate) fn compile_next(
         arrange(diagnostics, sources);
     }
     edits::place(diagnostics, &files, sources, &resolution);
-    tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion, of_text| {
+    let tries = settings.tries(diagnostics);
+    tried::keep_what_mends(diagnostics, sources, &resolution, tries, |suggestion, of_text| {
         let mut read = |path: &Path| {
             let file = sources.files().find(|file| sources.path(*file) == path);
             match (file, neighbours.get(path)) {

@@ -56,7 +56,9 @@ pub(crate) fn join(
 ) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut texts = BTreeMap::new();
     let mut left = MOST_READ;
-    for file in files {
+    // A protocol may have thousands of files: the findings are looked through for those that have one.
+    let wanting: HashSet<FileId> = found.iter().filter_map(|finding| Some(wanted(finding)?.1.file)).collect();
+    for file in files.iter().filter(|file| wanting.contains(&file.file)) {
         let missing = missing(found, file.file, sources);
         if missing.is_empty() {
             continue;
@@ -80,9 +82,14 @@ fn missing(found: &[Diagnostic], file: FileId, sources: &SourceMap) -> BTreeSet<
 
 /// The name that a finding of this file says is not declared.
 fn undeclared(finding: &Diagnostic, file: FileId, sources: &SourceMap) -> Option<(Sort, String)> {
+    let (sort, span) = wanted(finding).filter(|(_, span)| span.file == file)?;
+    Some((sort, sources.slice(span).to_owned()))
+}
+
+/// What a finding says is not declared, and where that is named.
+fn wanted(finding: &Diagnostic) -> Option<(Sort, Span)> {
     let (_, sort) = UNDECLARED.iter().find(|(code, _)| *code == finding.code)?;
-    let span = finding.span().filter(|span| span.file == file)?;
-    Some((*sort, sources.slice(span).to_owned()))
+    Some((*sort, finding.span()?))
 }
 
 /// The files in the folders of a file and of what it imports, that were not read: each with what an import writes.

@@ -26,17 +26,19 @@ const LONGEST: usize = 32 * 1024;
 const TRIED: [Code; 3] = [NOT_DUAL, NOT_COMPATIBLE, RACE];
 
 /// Tries the suggestions of these findings, and takes the edits from those that do not mend theirs. `compile` returns the
-/// findings of the files with a suggestion's edits; only those about their text, if it gets `true`.
+/// findings of the files with a suggestion's edits; only those about their text, if it gets `true`. Without `tries`, the
+/// edits are those of long files, of whose suggestions none is tried.
 pub(crate) fn keep_what_mends(
     diagnostics: &mut [Diagnostic],
     sources: &SourceMap,
     resolution: &Resolution,
+    tries: bool,
     mut compile: impl FnMut(&Suggestion, bool) -> Option<Vec<Diagnostic>>,
 ) {
     let length: usize = sources.files().map(|file| sources.text(file).len()).sum();
-    let mut left = if length > LONGEST { 0 } else { TRIES };
-    let mut of_one_role = if length > LONGEST { 0 } else { TRIES_OF_ONE_ROLE };
-    let mut of_text = if length > LONGEST { 0 } else { TRIES_OF_TEXT };
+    let most = |most| if tries && length <= LONGEST { most } else { 0 };
+    let (mut left, mut of_one_role, mut of_text) =
+        (most(TRIES), most(TRIES_OF_ONE_ROLE), most(TRIES_OF_TEXT));
     let before = diagnostics.to_vec();
     for (found, old) in diagnostics.iter_mut().zip(&before) {
         let helps = found.helps.iter_mut().filter(|help| !help.edits().is_empty());

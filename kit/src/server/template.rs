@@ -57,15 +57,17 @@ impl Template {
     pub(crate) fn values(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         let mut rest = uri;
-        let mut parts = self.0.iter().peekable();
-        while let Some(part) = parts.next() {
+        let mut parts = self.0.as_slice();
+        while let Some((part, others)) = parts.split_first() {
+            parts = others;
             match part {
                 Part::Text(text) => rest = rest.strip_prefix(text.as_str())?,
                 Part::Variable { name, is_path } => {
-                    // What is behind a variable is a text, or the end.
-                    let length = match parts.peek() {
-                        Some(Part::Text(text)) if *is_path => rest.rfind(text.as_str())?,
-                        Some(Part::Text(text)) => rest.find(text.as_str())?,
+                    // What is behind a variable is a text, or the end. The last text may stand in the value before it, too.
+                    let length = match parts {
+                        [Part::Text(last)] => rest.strip_suffix(last.as_str())?.len(),
+                        [Part::Text(text), ..] if *is_path => rest.rfind(text.as_str())?,
+                        [Part::Text(text), ..] => rest.find(text.as_str())?,
                         _ => rest.len(),
                     };
                     let (value, behind) = rest.split_at_checked(length)?;
@@ -100,6 +102,7 @@ mod tests {
         assert_eq!(values("notes://{id}/text", "notes://a%2Fb%20c/text"), one("id", "a/b c"));
         assert_eq!(values("file:///{+path}", "file:///a/b.txt"), one("path", "a/b.txt"));
         assert_eq!(values("x://{+path}.txt", "x://a.txt/b.txt"), one("path", "a.txt/b"));
+        assert_eq!(values("x://{name}.txt", "x://a.txt.txt"), one("name", "a.txt"));
         let both = vec![("day".to_owned(), "2".to_owned()), ("month".to_owned(), "1".to_owned())];
         assert_eq!(values("day://{month}/{day}", "day://1/2"), Some(both));
     }
@@ -110,6 +113,7 @@ mod tests {
             assert_eq!(values("notes://{id}", uri), None, "{uri}");
         }
         assert_eq!(values("notes://{id}/text", "notes://7/texts"), None);
+        assert_eq!(values("notes://{id}/text", "notes://7/text/text"), None);
         assert_eq!(values("é{a}", "é"), None);
     }
 

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, Stat
 
 use super::finding::{Finding, FindingKind, errors};
 use super::graph::{Graph, NodeId};
-use super::normal_form::{ChoiceHead, Head, Heads};
+use super::normal_form::{ChoiceHead, Head, Heads, ParallelHead};
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Owner, Raw, RawEdge, RawState};
 use crate::declarations::Resolution;
@@ -261,54 +261,69 @@ impl Explorer<'_> {
                 Some(state)
             }
             Head::Parallel(ref parallel) => {
-                let span = via.span.unwrap_or_default();
-                let channels = match owner {
-                    Owner::Session => parallel.linear.clone(),
-                    Owner::SubSession(_) | Owner::Part(_) => self.without_ends(&parallel.linear),
-                };
-                // With one linear channel, that is where they go on.
-                if !open.is_empty() && channels.len() != 1 {
-                    let requests = self.open_sets.requests(open);
-                    self.findings
-                        .extend(requests.map(|request| FindingKind::OpenAcrossChannels(request).at(span)));
-                    return None;
-                }
-                let running = self.more_running(running, &parallel.replicated);
-                match channels.as_slice() {
-                    [] => {
-                        let key = StateKey { node: end, open, running, owner, only };
-                        let state = self.state(key, StateKind::Replicated, Vec::new(), node, &head);
-                        let spawns = self.spawns(running, only, span);
-                        if let Some(place) = self.states.get_mut(state) {
-                            place.edges = spawns;
-                        }
-                        self.starts.push(Start { linear: vec![state], running });
-                        Some(state)
-                    }
-                    [single] => {
-                        let state = self.target(*single, open, running, owner, via)?;
-                        // The linear channel's own name comes first; the one around it is the second best.
-                        self.also_named(state, node);
-                        self.starts.push(Start { linear: vec![state], running });
-                        Some(state)
-                    }
-                    several => {
-                        let parts: Option<Vec<usize>> = several
-                            .iter()
-                            .map(|part| self.target(*part, OpenSet::EMPTY, running, owner.part(), via))
-                            .collect();
-                        let parts = parts?;
-                        self.starts.push(Start { linear: parts.clone(), running });
-                        let key = StateKey { node: end, open, running, owner, only };
-                        let state = self.state(key, StateKind::Fork, parts, node, &head);
-                        let spawns = self.spawns(running, only, span);
-                        if let Some(place) = self.states.get_mut(state) {
-                            place.edges = spawns;
-                        }
-                        Some(state)
-                    }
-                }
+                let key = StateKey { node: end, open, running, owner, only };
+                self.target_of_channels(key, node, &head, parallel, via)
             }
+        }
+    }
+
+    /// The state in which channels start side by side. `from` is the node that leads there, and `key` that of the state, in
+    /// which the channels themselves do not run yet.
+    fn target_of_channels(
+        &mut self,
+        key: StateKey,
+        from: NodeId,
+        head: &Head<'_>,
+        parallel: &ParallelHead,
+        via: Via,
+    ) -> Option<usize> {
+        let StateKey { open, owner, .. } = key;
+        let span = via.span.unwrap_or_default();
+        let channels = match owner {
+            Owner::Session => parallel.linear.clone(),
+            Owner::SubSession(_) | Owner::Part(_) => self.without_ends(&parallel.linear),
+        };
+        // With one linear channel, that is where they go on.
+        if !open.is_empty() && channels.len() != 1 {
+            let requests = self.open_sets.requests(open);
+            self.findings.extend(requests.map(|request| FindingKind::OpenAcrossChannels(request).at(span)));
+            return None;
+        }
+        let running = self.more_running(key.running, &parallel.replicated);
+        let key = StateKey { running, ..key };
+        match channels.as_slice() {
+            [] => {
+                let state = self.state(key, StateKind::Replicated, Vec::new(), from, head);
+                self.add_spawns(state, key, span);
+                self.starts.push(Start { linear: vec![state], running });
+                Some(state)
+            }
+            [single] => {
+                let state = self.target(*single, open, running, owner, via)?;
+                // The linear channel's own name comes first; the one around it is the second best.
+                self.also_named(state, from);
+                self.starts.push(Start { linear: vec![state], running });
+                Some(state)
+            }
+            several => {
+                let parts: Option<Vec<usize>> = several
+                    .iter()
+                    .map(|part| self.target(*part, OpenSet::EMPTY, running, owner.part(), via))
+                    .collect();
+                let parts = parts?;
+                self.starts.push(Start { linear: parts.clone(), running });
+                let state = self.state(key, StateKind::Fork, parts, from, head);
+                self.add_spawns(state, key, span);
+                Some(state)
+            }
+        }
+    }
+
+    /// Gives a state the edges that open what runs there.
+    fn add_spawns(&mut self, state: usize, key: StateKey, span: Span) {
+        let spawns = self.spawns(key.running, key.only, span);
+        if let Some(place) = self.states.get_mut(state) {
+            place.edges = spawns;
         }
     }
 

@@ -105,7 +105,8 @@ pub fn compare_read(
     new: &Path,
     read: &mut dyn FnMut(Age, &Path) -> io::Result<Vec<u8>>,
 ) -> io::Result<Comparison> {
-    let settings = Settings::default();
+    // What is suggested for warnings is not shown with a verdict.
+    let settings = Settings::default().tries_if_wrong();
     let of_old =
         compile_next(SourceMap::new(), old, &mut |path| read(Age::Old, path), &mut |_| Vec::new(), settings)?;
     let of_new =

@@ -39,24 +39,7 @@ impl Parser<'_> {
                         self.late_replies(index, first.to(arrow), arrow.to(self.previous()));
                     }
                 }
-                Kind::Arrow => {
-                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
-                    self.report(match notification {
-                        None if modifiers.is_empty() => finding.suggest(
-                            "separate the replies of a request by `|`",
-                            [Edit::replace(self.span(), "|")],
-                        ),
-                        None => finding.help("write all replies before the modifiers, with `|` between them"),
-                        Some(word) => finding.suggest(
-                            "a notification has no reply: write `request` in place of `notification`",
-                            [Edit::replace(word, "request")],
-                        ),
-                    });
-                    self.bump();
-                    // Those behind a notification make it a request; others belong to the arrow before.
-                    let mut others = Vec::new();
-                    self.replies(if notification.is_some() { &mut *replies } else { &mut others });
-                }
+                Kind::Arrow => self.unexpected_arrow(replies, notification, modifiers.is_empty()),
                 Kind::Comma => {
                     let finding =
                         Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between modifiers");
@@ -74,29 +57,7 @@ impl Parser<'_> {
                     self.bump();
                     self.replies(replies);
                 }
-                Kind::Word if self.word() == "default" => {
-                    let finding = Diagnostic::error(
-                        MALFORMED_DECLARATION,
-                        self.span(),
-                        "`default` stands where capabilities are announced",
-                    );
-                    self.report(finding.help(
-                        "delete it here, and write `default capability.part` behind `capabilities ROLE = …`",
-                    ));
-                    self.bump();
-                }
-                Kind::Word if matches!(self.word(), "if" | "unless") => {
-                    let finding = Diagnostic::error(
-                        MALFORMED_DECLARATION,
-                        self.span(),
-                        "this condition comes too late",
-                    );
-                    self.report(finding.help(match self.word() {
-                        "if" => "write `if …` right after the method, a reply or a gate",
-                        _ => "write `unless …` right after a gate",
-                    }));
-                    self.condition_of_gate();
-                }
+                Kind::Word if matches!(self.word(), "default" | "if" | "unless") => self.out_of_place(),
                 Kind::Word if !self.at_item() => match self.unknown_modifier() {
                     Some(meant) => modifiers.extend(self.modifier(meant)),
                     None if self.token().starts_line => return modifiers,
@@ -107,6 +68,47 @@ impl Parser<'_> {
                 },
                 _ => return modifiers,
             }
+        }
+    }
+
+    /// Reports an arrow that does not stand where replies do, and takes what follows it. `first` says that no modifier stands
+    /// before it.
+    fn unexpected_arrow(&mut self, replies: &mut Vec<Reply>, notification: Option<Span>, first: bool) {
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
+        self.report(match notification {
+            None if first => {
+                finding.suggest("separate the replies of a request by `|`", [Edit::replace(self.span(), "|")])
+            }
+            None => finding.help("write all replies before the modifiers, with `|` between them"),
+            Some(word) => finding.suggest(
+                "a notification has no reply: write `request` in place of `notification`",
+                [Edit::replace(word, "request")],
+            ),
+        });
+        self.bump();
+        // Those behind a notification make it a request; others belong to the arrow before.
+        let mut others = Vec::new();
+        self.replies(if notification.is_some() { replies } else { &mut others });
+    }
+
+    /// Reports `default`, `if` or `unless`, which stand elsewhere, and takes it.
+    fn out_of_place(&mut self) {
+        let (what, help) = match self.word() {
+            "default" => (
+                "`default` stands where capabilities are announced",
+                "delete it here, and write `default capability.part` behind `capabilities ROLE = …`",
+            ),
+            "if" => {
+                ("this condition comes too late", "write `if …` right after the method, a reply or a gate")
+            }
+            _ => ("this condition comes too late", "write `unless …` right after a gate"),
+        };
+        let is_condition = self.word() != "default";
+        self.report(Diagnostic::error(MALFORMED_DECLARATION, self.span(), what).help(help));
+        if is_condition {
+            self.condition_of_gate();
+        } else {
+            self.bump();
         }
     }
 
@@ -190,39 +192,14 @@ impl Parser<'_> {
                 let reply_error = self.eat_word("with").map(|_| self.error_of_reply());
                 Some(Modifier::Cancels { id, reply_error, span: start.to(self.previous()) })
             }
-            "reports" => {
-                let help = "write `reports progressToken of _meta.progressToken`";
-                let token = self.json_path(help)?;
-                if self.eat_word("of").is_none() {
-                    let key = shorten(&token.segments.last().map_or(String::new(), |last| last.text.clone()));
-                    let help = format!("write `reports {key} of _meta.{key}`");
-                    self.expected(MALFORMED_PATH, "`of` and where the request carries it", &help);
-                    return None;
-                }
-                let mut of = vec![self.json_path(help)?];
-                while self.eat(Kind::Bar).is_some() {
-                    of.push(self.json_path(help)?);
-                }
-                Some(Modifier::Reports { token, of, span: start.to(self.previous()) })
-            }
+            "reports" => self.reports(start),
             "pages" => {
                 let help = "write `pages cursor from nextCursor`";
                 let (cursor, next) =
                     self.two_paths("from", "where the result carries the next cursor", help)?;
                 Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
             }
-            "rounds" => {
-                let help = "write `rounds Asked state from state, answers of questions`";
-                let reply = self.name("the reply that asks for another round", help)?;
-                let (state, given) = self.two_paths("from", "where the reply gives the state", help)?;
-                if self.eat(Kind::Comma).is_none() {
-                    self.expected(MALFORMED_PATH, "`,` and where the request carries answers", help);
-                    return None;
-                }
-                let (answers, questions) = self.two_paths("of", "where the reply has its questions", help)?;
-                let span = start.to(self.previous());
-                Some(Modifier::Rounds { reply, state, given, answers, questions, span })
-            }
+            "rounds" => self.rounds(start),
             "grants" => {
                 let path = self.json_path("write `grants registrations.method`")?;
                 Some(Modifier::Grants { path, span: start.to(self.previous()) })
@@ -240,25 +217,59 @@ impl Parser<'_> {
                 let condition = self.condition_of_during();
                 Some(Modifier::During { requests, condition, span: start.to(self.previous()) })
             }
-            "requires" => {
-                let help = "write `requires server.tools`: who must have announced it, and what";
-                if self.kind() != Kind::Word || self.begins_line_of_item() {
-                    self.expected(MALFORMED_PATH, "a capability", help);
-                    return None;
-                }
-                let holder = self.take_word();
-                if self.eat(Kind::Dot).is_none() {
-                    let help = missing_capability(&shorten(&holder.text));
-                    self.expected(MALFORMED_PATH, "`.` and a capability", &help);
-                    return None;
-                }
-                let path = self.json_path(help)?;
-                let (condition, unless) = self.condition_of_gate();
-                let span = start.to(self.previous());
-                Some(Modifier::Requires { holder, path, condition, unless, span })
-            }
+            "requires" => self.requires(start),
             _ => None,
         }
+    }
+
+    /// `requires server.tools`, behind its word at `start`.
+    fn requires(&mut self, start: Span) -> Option<Modifier> {
+        let help = "write `requires server.tools`: who must have announced it, and what";
+        if self.kind() != Kind::Word || self.begins_line_of_item() {
+            self.expected(MALFORMED_PATH, "a capability", help);
+            return None;
+        }
+        let holder = self.take_word();
+        if self.eat(Kind::Dot).is_none() {
+            let help = missing_capability(&shorten(&holder.text));
+            self.expected(MALFORMED_PATH, "`.` and a capability", &help);
+            return None;
+        }
+        let path = self.json_path(help)?;
+        let (condition, unless) = self.condition_of_gate();
+        let span = start.to(self.previous());
+        Some(Modifier::Requires { holder, path, condition, unless, span })
+    }
+
+    /// `rounds Asked state from state, answers of questions`, behind its word at `start`.
+    fn rounds(&mut self, start: Span) -> Option<Modifier> {
+        let help = "write `rounds Asked state from state, answers of questions`";
+        let reply = self.name("the reply that asks for another round", help)?;
+        let (state, given) = self.two_paths("from", "where the reply gives the state", help)?;
+        if self.eat(Kind::Comma).is_none() {
+            self.expected(MALFORMED_PATH, "`,` and where the request carries answers", help);
+            return None;
+        }
+        let (answers, questions) = self.two_paths("of", "where the reply has its questions", help)?;
+        let span = start.to(self.previous());
+        Some(Modifier::Rounds { reply, state, given, answers, questions, span })
+    }
+
+    /// `reports progressToken of _meta.progressToken`, behind its word at `start`.
+    fn reports(&mut self, start: Span) -> Option<Modifier> {
+        let help = "write `reports progressToken of _meta.progressToken`";
+        let token = self.json_path(help)?;
+        if self.eat_word("of").is_none() {
+            let key = shorten(&token.segments.last().map_or(String::new(), |last| last.text.clone()));
+            let help = format!("write `reports {key} of _meta.{key}`");
+            self.expected(MALFORMED_PATH, "`of` and where the request carries it", &help);
+            return None;
+        }
+        let mut of = vec![self.json_path(help)?];
+        while self.eat(Kind::Bar).is_some() {
+            of.push(self.json_path(help)?);
+        }
+        Some(Modifier::Reports { token, of, span: start.to(self.previous()) })
     }
 
     /// Two paths with a word between them; `what` says what the second one is.

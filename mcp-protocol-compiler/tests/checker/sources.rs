@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::declarations::Resolution;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::generate::machine;
 use mcp_protocol_compiler::resolve::{load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
+use mcp_protocol_compiler::{Settings, compile_with};
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, Protocol, Side};
 
 /// A compiled text.
@@ -30,7 +30,7 @@ impl Source {
     }
 
     fn read(path: &Path, read: load::Read<'_>) -> Result<Source, String> {
-        let compilation = compile(path, read).unwrap();
+        let compilation = compile_with(path, read, Settings::default().without_tries(true)).unwrap();
         let Some(compiled) = &compilation.protocol else {
             return Err(render_all(&compilation.sources, &compilation.diagnostics, Style::Plain));
         };

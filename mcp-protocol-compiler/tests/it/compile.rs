@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{Compilation, compile, generate};
+use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
+use mcp_protocol_compiler::{Compilation, Settings, compile, compile_with, generate};
 use mcp_protocol_machine::protocol::{Direction, Level};
 
 /// Compiles the first of some files.
@@ -324,4 +324,27 @@ fn a_step_of_an_inner_sub_session_may_come_late_for_that_of_the_next_outer_one()
     let moved = "!Track . ?Moved . ?Gone . End";
     assert_eq!(nested("!Open . ?Opened . (Editing, *Mark)", moved), ["S0407"]);
     assert_eq!(nested("!Begin . (Editing, *Mark)", moved), ["S0407"]);
+}
+
+/// The findings are the same, and a suggestion that has to be tried is made without an edit, as in a long file.
+#[test]
+fn a_caller_may_do_without_tries() {
+    let text = "notification Tip \"tip\"\nnotification News \"news\"\nclient Guest\nserver Shop\n\
+                Guest = !Tip . !News . End\nShop = ?News . End\n";
+    let found = |settings: Settings| {
+        let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+        compile_with(Path::new("shop.session"), &mut read, settings).unwrap().diagnostics
+    };
+    let (tried, untried) = (found(Settings::default()), found(Settings::default().without_tries(true)));
+    let said = |found: &[Diagnostic]| -> Vec<String> {
+        found.iter().map(|one| format!("{}: {}", one.code.0, one.message)).collect()
+    };
+    let edits = |found: &[Diagnostic]| -> usize {
+        found.iter().flat_map(|one| &one.helps).map(|help| help.edits().len()).sum()
+    };
+    assert_eq!(said(&untried), said(&tried));
+    assert!(said(&tried).iter().any(|one| one.starts_with("S0501")), "{:?}", said(&tried));
+    assert!(edits(&tried) > 0);
+    assert_eq!(edits(&untried), 0);
+    assert_eq!(found(Settings::default().without_tries(true).without_tries(false)), tried);
 }

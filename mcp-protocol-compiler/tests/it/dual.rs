@@ -5,14 +5,19 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::support::{flat, with_written_server, written};
-use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::relation::RACE;
+use mcp_protocol_compiler::{Settings, compile_with};
 
 /// The codes of the errors, and of nothing else.
 fn errors(text: &str) -> Vec<&'static str> {
-    let compilation = compile(Path::new("test.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+    let compilation = compile_with(
+        Path::new("test.session"),
+        &mut |_| Ok(text.as_bytes().to_vec()),
+        Settings::default().without_tries(true),
+    )
+    .unwrap();
     let errors = compilation.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     errors.map(|found| found.code.0).collect()
 }

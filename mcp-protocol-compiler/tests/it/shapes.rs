@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
-use mcp_protocol_compiler::{Compilation, compile, generate};
+use mcp_protocol_compiler::{Compilation, Settings, compile, compile_with, generate};
 use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
 use mcp_protocol_machine::shape::{judge, sample};
 use proptest::prelude::*;
@@ -128,7 +128,9 @@ fn what_is_accepted_has_values_and_becomes_code() {
             let file = if path.ends_with("base.session") { &base } else { &text };
             Ok(file.clone().into_bytes())
         };
-        let compilation = compile(Path::new("random.session"), &mut read).unwrap();
+        let compilation =
+            compile_with(Path::new("random.session"), &mut read, Settings::default().without_tries(true))
+                .unwrap();
         if let Some(protocol) = &compilation.protocol {
             accepted.set(accepted.get() + 1);
             let code = generate::expand(protocol, &compilation.sources, &Default::default()).unwrap();
@@ -221,7 +223,12 @@ fn what_is_not_reported_as_hidden_can_be_chosen() {
     let judged = Cell::new(0);
     let ran = TestRunner::new(config).run(&nested_unions(), |text| {
         let bytes = text.clone().into_bytes();
-        let compilation = compile(Path::new("random.session"), &mut |_| Ok(bytes.clone())).unwrap();
+        let compilation = compile_with(
+            Path::new("random.session"),
+            &mut |_| Ok(bytes.clone()),
+            Settings::default().without_tries(true),
+        )
+        .unwrap();
         let Some(protocol) = &compilation.protocol else { return Ok(()) };
         if compilation.diagnostics.iter().any(|found| found.code.0 == "S0703") {
             return Ok(());

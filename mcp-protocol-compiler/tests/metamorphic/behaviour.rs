@@ -16,7 +16,7 @@ use mcp_protocol_compiler::findings::{choices, declarations, recursion};
 use mcp_protocol_compiler::generate::machine;
 use mcp_protocol_compiler::resolve::{load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::{Compilation, compile, format};
+use mcp_protocol_compiler::{Compilation, Settings, compile_with, format};
 use mcp_protocol_machine::protocol::{Action, Direction, Origin, Protocol, Side};
 use mcp_protocol_machine::{Checker, StepKind};
 
@@ -76,7 +76,7 @@ impl Behaviour {
             Some(text) => Ok(text.clone().into_bytes()),
             None => Err(io::Error::from(io::ErrorKind::NotFound)),
         };
-        let compilation = compile(entry, &mut read).unwrap();
+        let compilation = compile_with(entry, &mut read, Settings::default().without_tries(true)).unwrap();
         let sessions = compilation.protocol.as_ref().and_then(|compiled| {
             compiled.client.as_ref().and(compiled.server.as_ref())?;
             let (mut sources, mut findings) = (SourceMap::new(), Vec::new());

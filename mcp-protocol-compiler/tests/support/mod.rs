@@ -21,7 +21,7 @@ pub(crate) fn split(text: &str, first: &str) -> Files {
     let mut name = first.to_owned();
     let mut text_so_far = String::new();
     for line in text.split_inclusive('\n') {
-        match line.trim_end().strip_prefix("-- in ").and_then(|line| line.strip_suffix(':')) {
+        match line.strip_prefix("-- in ").and_then(|line| line.trim_end().strip_suffix(':')) {
             Some(other) => {
                 let before = std::mem::replace(&mut name, other.to_owned());
                 files.insert(PathBuf::from(before), std::mem::take(&mut text_so_far).into_bytes());

@@ -132,7 +132,7 @@ fn compiles(
         if snapshot.analysis(entry).is_ok_and(|analysis| analysis.compilation().has_errors()) {
             continue;
         }
-        let settings = Settings::default().for_code(true);
+        let settings = Settings::default().for_code(true).without_tries(true);
         let Ok(after) = compile_with(entry, &mut |path| renamed(path), settings) else { continue };
         if let Some(error) = after.diagnostics.iter().find(|found| found.severity == Severity::Error) {
             return Err(refused(format!(

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
-use mcp_protocol_compiler::{compile, generate};
+use mcp_protocol_compiler::{Settings, compile_with, generate};
 use mcp_runtime::protocol::{Kind, Message, MessageIndex, Protocol, Side};
 use mcp_runtime::session::Payload;
 use mcp_runtime::transport::duplex::duplex_with_capacity;
@@ -322,7 +323,12 @@ fn reply_follows(protocol: &Protocol) -> bool {
 
 /// Lets two programs speak one protocol.
 async fn speak(text: &str, random: &mut Random, counts: &Mutex<Counts>) {
-    let compilation = compile(Path::new("random.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+    let compilation = compile_with(
+        Path::new("random.session"),
+        &mut |_| Ok(text.as_bytes().to_vec()),
+        Settings::default().without_tries(true),
+    )
+    .unwrap();
     let Some(compiled) = &compilation.protocol else { return };
     let protocol = generate::machine(compiled);
     counts.lock().unwrap().protocols += 1;
@@ -361,30 +367,37 @@ async fn speak(text: &str, random: &mut Random, counts: &Mutex<Counts>) {
     }
 }
 
+/// Lets programs speak the protocols of one seed.
+fn speak_each(seed: u64, counts: &Mutex<Counts>) {
+    let mut random = Random::new(seed);
+    let (texts, _) = placed::written(&mut random);
+    // The sub-session around another one may come to its end, and cut that off.
+    let ending =
+        texts[2].replace("rec on . !Goes . on", "!Goes . End").replace("rec on . ?Goes . on", "?Goes . End");
+    for text in texts.iter().chain([&ending]) {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let speaking = || runtime.block_on(speak(text, &mut random.clone(), counts));
+        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(speaking)) {
+            eprintln!("seed {seed}:\n{text}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// The seeds are shared out to the processors: this takes longer than all else in this program.
 #[test]
 fn programs_that_follow_a_random_protocol_are_never_blamed() {
     let (first, cases) = (variable("ROBUSTNESS_SEED", 1), variable("ROBUSTNESS_CASES", 150));
     let counts = Mutex::new(Counts::default());
-    for seed in first..first + cases {
-        let mut random = Random::new(seed);
-        let (texts, _) = placed::written(&mut random);
-        // The sub-session around another one may come to its end, and cut that off.
-        let ending = texts[2]
-            .replace("rec on . !Goes . on", "!Goes . End")
-            .replace("rec on . ?Goes . on", "?Goes . End");
-        for text in texts.iter().chain([&ending]) {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_time()
-                .start_paused(true)
-                .build()
-                .unwrap();
-            let speaking = || runtime.block_on(speak(text, &mut random.clone(), &counts));
-            if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(speaking)) {
-                eprintln!("seed {seed}:\n{text}");
-                std::panic::resume_unwind(panic);
-            }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for share in 0..threads {
+            let counts = &counts;
+            let seeds = (first..first + cases).skip(share).step_by(threads);
+            scope.spawn(move || seeds.for_each(|seed| speak_each(seed, counts)));
         }
-    }
+    });
     let counts = counts.into_inner().unwrap();
     println!("{counts:?}");
     if cases >= 150 {

@@ -1,5 +1,7 @@
 //! Random protocols, random messages, good and bad: the checker and the slow model agree at every step.
 
+use std::thread;
+
 use crate::checker::tests::model::{Model, applying};
 use crate::checker::tests::random::Random;
 use crate::checker::tests::tables::{EdgeTo, Tables, To};
@@ -119,6 +121,21 @@ struct Seen {
 }
 
 impl Seen {
+    /// What was seen here and there.
+    fn and(mut self, other: Seen) -> Seen {
+        let Seen { linear, forked, spawned, sub_sessions, reported, swallowed, violations } = other;
+        self.linear += linear;
+        self.forked += forked;
+        self.spawned += spawned;
+        self.sub_sessions += sub_sessions;
+        self.reported += reported;
+        self.swallowed += swallowed;
+        for (kind, count) in violations {
+            *self.violations.entry(kind).or_default() += count;
+        }
+        self
+    }
+
     fn note(&mut self, outcome: &Result<StepKind, ViolationKind>) {
         match outcome {
             Ok(StepKind::Linear { .. }) => self.linear += 1,
@@ -232,10 +249,19 @@ fn walk(seed: u64, length: usize, seen: &mut Seen) {
 
 #[test]
 fn the_checker_and_the_slow_model_agree() {
-    let mut seen = Seen::default();
-    for seed in 1..=300 {
-        walk(seed, 80, &mut seen);
-    }
+    // This takes longer than all other tests of the crate, so the seeds are shared out to the processors.
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let seen = thread::scope(|scope| {
+        let share = |first: usize| {
+            scope.spawn(move || {
+                let mut seen = Seen::default();
+                (1..=300).skip(first).step_by(threads).for_each(|seed| walk(seed, 80, &mut seen));
+                seen
+            })
+        };
+        let running: Vec<_> = (0..threads).map(share).collect();
+        running.into_iter().fold(Seen::default(), |seen, share| seen.and(share.join().unwrap()))
+    });
     println!("{seen:?}");
     for (what, count) in [
         ("linear", seen.linear),

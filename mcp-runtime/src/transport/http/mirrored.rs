@@ -101,9 +101,11 @@ pub enum ParamHeaderError {
         /// The parameter, its path joined with dots.
         at: String,
     },
+    /// It is at the schema itself, and not at a parameter.
+    Whole,
     /// It is at a place to which not only `properties` lead.
     Unreachable {
-        /// The keyword of the schema that leads there.
+        /// The first other keyword on the way there.
         below: String,
     },
 }
@@ -111,16 +113,19 @@ pub enum ParamHeaderError {
 error_texts! {
     ParamHeaderError {
         Self::Name { at } => (
-            "`x-mcp-header` of `{at}` is not a text that can stand in the name of a header"
+            "the `x-mcp-header` of `{at}` cannot stand in the name of a header: write letters, digits and `-`"
         ),
         Self::Twice { name } => (
-            "two parameters have the `x-mcp-header` `{name}`; case does not distinguish names of headers"
+            "two parameters have the `x-mcp-header` `{name}`: give one of them another name, which differs not only in case"
         ),
         Self::Type { at } => (
             "`{at}` has an `x-mcp-header`, so its type must be `string`, `integer` or `boolean`"
         ),
+        Self::Whole => (
+            "the schema itself has an `x-mcp-header`: write it into the schema of a parameter, below `properties`"
+        ),
         Self::Unreachable { below } => (
-            "an `x-mcp-header` stands in the schema where not only `properties` lead: below `{below}`"
+            "an `x-mcp-header` stands below `{below}`: write it into the schema of a parameter to which only `properties` lead"
         ),
     }
 }
@@ -161,8 +166,8 @@ struct ParamHeader {
 enum SchemaPart<'a> {
     /// The schema of the parameter at this path; of all parameters, if it is empty.
     Param(Vec<&'a str>, &'a Value),
-    /// Something behind this keyword.
-    Behind(&'a str, &'a Value),
+    /// Something behind this keyword; whether it is a map from names to schemas.
+    Behind(&'a str, bool, &'a Value),
 }
 
 impl ParamHeaders {
@@ -181,7 +186,7 @@ impl ParamHeaders {
                     if let Some(name) = members.get(ANNOTATION) {
                         let param = ParamHeader::new(&path, name, members.get("type"))?;
                         if !names.insert(param.header.clone()) {
-                            let name = param.header.trim_start_matches(PARAM_PREFIX).to_owned();
+                            let name = param.header.strip_prefix(PARAM_PREFIX).unwrap_or_default().to_owned();
                             return Err(ParamHeaderError::Twice { name });
                         }
                         found.params.push(param);
@@ -194,23 +199,21 @@ impl ParamHeaders {
                                 }));
                             }
                             _ if is_data(keyword) => {}
-                            _ => parts.push(SchemaPart::Behind(keyword, value)),
+                            _ => parts.push(SchemaPart::Behind(keyword, holds_names(keyword), value)),
                         }
                     }
                 }
-                SchemaPart::Behind(below, Value::Array(values)) => {
-                    parts.extend(values.iter().map(|value| SchemaPart::Behind(below, value)));
+                SchemaPart::Behind(below, is_map, Value::Array(values)) => {
+                    parts.extend(values.iter().map(|value| SchemaPart::Behind(below, is_map, value)));
                 }
-                SchemaPart::Behind(below, Value::Object(members)) => {
-                    // The keys of a map of schemas are names.
-                    let is_map = holds_names(below);
+                SchemaPart::Behind(below, is_map, Value::Object(members)) => {
+                    // The keys of a map of schemas are names, and what a name stands for is a schema.
                     if !is_map && members.contains_key(ANNOTATION) {
                         return Err(ParamHeaderError::Unreachable { below: below.to_owned() });
                     }
                     let inner = members.iter().filter(|(keyword, _)| is_map || !is_data(keyword));
                     parts.extend(inner.map(|(keyword, value)| {
-                        // What a name stands for is a schema.
-                        SchemaPart::Behind(if is_map { "$ref" } else { keyword }, value)
+                        SchemaPart::Behind(below, !is_map && holds_names(keyword), value)
                     }));
                 }
                 SchemaPart::Behind(..) => {}
@@ -260,7 +263,10 @@ pub(super) struct ParamText {
 
 impl ParamHeader {
     fn new(path: &[&str], name: &Value, form: Option<&Value>) -> Result<ParamHeader, ParamHeaderError> {
-        let at = || if path.is_empty() { "the whole schema".to_owned() } else { path.join(".") };
+        if path.is_empty() {
+            return Err(ParamHeaderError::Whole);
+        }
+        let at = || path.join(".");
         let name = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_in_names));
         let name = name.ok_or_else(|| ParamHeaderError::Name { at: at() })?;
         let is_simple = match form {
@@ -273,7 +279,7 @@ impl ParamHeader {
             }
             _ => false,
         };
-        if path.is_empty() || !is_simple {
+        if !is_simple {
             return Err(ParamHeaderError::Type { at: at() });
         }
         let path = std::iter::once(&"arguments").chain(path);
@@ -376,15 +382,40 @@ mod tests {
         for (below, schema) in [
             ("items", json!({ "type": "array", "items": text(json!("a")) })),
             ("anyOf", json!({ "anyOf": [text(json!("a"))] })),
-            ("$ref", json!({ "$defs": { "a": text(json!("a")) } })),
-            ("$ref", json!({ "not": { "properties": { "a": text(json!("a")) } } })),
+            ("$defs", json!({ "$defs": { "a": text(json!("a")) } })),
+            ("not", json!({ "not": { "properties": { "a": text(json!("a")) } } })),
+            (
+                "items",
+                json!({ "items": [{ "properties": { "properties": { "items": text(json!("a")) } } }] }),
+            ),
         ] {
             assert_eq!(
                 of(json!({ "a": schema })),
                 Err(ParamHeaderError::Unreachable { below: below.to_owned() })
             );
         }
-        assert!(ParamHeaders::of_schema(&json!({ "type": "string", "x-mcp-header": "a" })).is_err());
+        // A parameter may have the name of a keyword.
+        let named = json!({ "anyOf": [{ "properties": { "x-mcp-header": { "type": "string" } } }] });
+        assert_eq!(of(json!({ "a": named })), Ok(Vec::new()));
+        let whole = ParamHeaders::of_schema(&json!({ "type": "string", "x-mcp-header": "a" }));
+        assert_eq!(whole, Err(ParamHeaderError::Whole));
+    }
+
+    #[test]
+    fn what_is_refused_says_what_to_write() {
+        let error = |properties: Value| of(properties).unwrap_err().to_string();
+        assert_eq!(
+            error(json!({ "a": { "$defs": { "b": { "type": "string", "x-mcp-header": "b" } } } })),
+            "an `x-mcp-header` stands below `$defs`: write it into the schema of a parameter to which only `properties` lead"
+        );
+        assert_eq!(
+            error(json!({ "a": { "type": "string", "x-mcp-header": "b c" } })),
+            "the `x-mcp-header` of `a` cannot stand in the name of a header: write letters, digits and `-`"
+        );
+        assert_eq!(
+            ParamHeaders::of_schema(&json!({ "x-mcp-header": "a" })).unwrap_err().to_string(),
+            "the schema itself has an `x-mcp-header`: write it into the schema of a parameter, below `properties`"
+        );
     }
 
     #[test]
