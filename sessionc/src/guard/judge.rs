@@ -353,7 +353,7 @@ fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: 
 /// What a violation has in common with those that say the same.
 fn same(observer: &Observer, violation: &Violation) -> Option<Same> {
     let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
-    Same::of_live(&finding, violation, observer.owes().first())
+    Same::of_live(&finding, violation, observer)
 }
 
 /// What a report says, to a user of the command.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use mcp_protocol_machine::{Violation, ViolationKind};
-use mcp_runtime::observer::{Observed, ObservedKind, Owed};
+use mcp_runtime::observer::{Observed, ObservedKind, Observer, Owed};
 use mcp_runtime::protocol::{MessageIndex, Side};
 
 use super::finding::{Code, Finding};
@@ -71,12 +71,14 @@ pub(crate) struct Missing {
 }
 
 impl Same {
-    /// What a finding has in common with those that say the same; nothing if there are none.
-    fn of(finding: &Finding, violation: Option<&Violation>) -> Option<Same> {
+    /// What a finding has in common with those that say the same; nothing if there are none. Before the session has begun,
+    /// whatever its state does not permit has one cause: that a side does not begin it.
+    fn of(finding: &Finding, violation: Option<&Violation>, has_begun: bool) -> Option<Same> {
         // A token or a key that belongs to nothing is one mistake, whatever carries it.
         let tie = violation.and_then(|violation| match &violation.kind {
             ViolationKind::UnknownToken { token } => Some(format!("token {token}")),
             ViolationKind::UnknownKey { key, value } => Some(format!("{key} {value}")),
+            ViolationKind::NotPermitted if !has_begun => Some("before the session has begun".to_owned()),
             _ => None,
         });
         // Each of these is about other ids, tokens or bytes.
@@ -100,9 +102,9 @@ impl Same {
 
     /// The same for a finding that is reported when it is found. Where the session waits for a step, whatever has to wait for
     /// it says the same of its side.
-    pub(crate) fn of_live(finding: &Finding, violation: &Violation, owed: Option<&Owed>) -> Option<Same> {
-        let same = Same::of(finding, Some(violation))?;
-        Some(match owed.filter(|owed| waits(violation, owed)) {
+    pub(crate) fn of_live(finding: &Finding, violation: &Violation, observer: &Observer) -> Option<Same> {
+        let same = Same::of(finding, Some(violation), has_begun(observer))?;
+        Some(match observer.owes().first().filter(|owed| waits(violation, owed)) {
             Some(owed) => Same { message: format!("before step {}", owed.message.0), ..same },
             None => same,
         })
@@ -138,8 +140,15 @@ impl Causes {
         self.assumed.remove(place).map(|(_, early)| Some(early))
     }
 
-    /// The finding, if it has a cause of its own. `violation` is what the checker says, if it has found it.
-    pub(crate) fn distinct(&mut self, finding: Finding, violation: Option<&Violation>) -> Option<Finding> {
+    /// The finding, if it has a cause of its own. `violation` is what the checker says, if it has found it, and `observer`
+    /// whose checker that is.
+    pub(crate) fn distinct(
+        &mut self,
+        finding: Finding,
+        violation: Option<(&Violation, &Observer)>,
+    ) -> Option<Finding> {
+        let has_begun = violation.is_none_or(|(_, observer)| has_begun(observer));
+        let violation = violation.map(|(violation, _)| violation);
         if let (Some(waiting), Some(violation)) = (&mut self.waiting, violation)
             && waits(violation, &waiting.owed)
         {
@@ -149,7 +158,7 @@ impl Causes {
             waiting.early.get_or_insert(finding);
             return None;
         }
-        let Some(same) = Same::of(&finding, violation) else { return Some(finding) };
+        let Some(same) = Same::of(&finding, violation, has_begun) else { return Some(finding) };
         if let Some(again) = self.reported.get_mut(&same) {
             (again.count, again.last) = (again.count + 1, finding.place);
             return None;
@@ -247,6 +256,11 @@ impl Causes {
     pub(crate) fn again(&self) -> impl Iterator<Item = Again> {
         self.reported.values().filter(|again| again.count > 0).copied()
     }
+}
+
+/// Whether a session has begun: it does not wait for the step with which it begins.
+fn has_begun(observer: &Observer) -> bool {
+    !observer.owes().first().is_some_and(|owed| observer.begins_session(owed.message))
 }
 
 /// Whether a message would be permitted after a step.

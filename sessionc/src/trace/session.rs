@@ -498,7 +498,8 @@ impl JudgedSession {
                     }
                     let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
                     let explained = self.left_out.explain(finding, violation);
-                    let finding = explained.and_then(|it| self.causes.distinct(it, Some(violation)));
+                    let judged = Some((violation, self.eras.observer(era)));
+                    let finding = explained.and_then(|it| self.causes.distinct(it, judged));
                     let finding = match self.may_be_announced(violation, era) {
                         true => finding.and_then(|finding| self.opening.hold(finding)),
                         false => finding,

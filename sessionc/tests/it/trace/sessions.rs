@@ -36,6 +36,23 @@ fn what_comes_before_the_handshake_of_its_session_is_early() {
 }
 
 #[test]
+fn that_a_session_is_never_begun_is_one_finding() {
+    let request = |id: u8, method: &str| (true, json!({ "jsonrpc": "2.0", "id": id, "method": method }));
+    let reply = |id: u8| (false, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+    let log = [
+        request(1, "tools/list"),
+        request(2, "prompts/list"),
+        reply(1),
+        reply(2),
+        request(3, "resources/list"),
+        reply(3),
+    ];
+    let found = trace_with(&["--from", "Uninit"], &written(&log));
+    assert_eq!(found.places(), [(1, "order".to_owned())], "{found:#?}");
+    assert_eq!(found.summary["again"], json!([{ "line": 1, "count": 2, "last": 5 }]));
+}
+
+#[test]
 fn the_reply_to_an_early_request_is_judged() {
     let mut log = messages("real-ts240-se");
     let asked = json!({ "jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": { "_meta": { "progressToken": "early" } } });
