@@ -24,8 +24,8 @@
 //! reads both from one queue, in the order of the wire: so it answers from the text that precedes the request.
 //! The session has the methods for questions about documents, too: a document need not be open.
 //!
-//! On a stream, a header with the length precedes each message: use `Framing::ContentLength` of the transport. An editor
-//! starts its server so, and a handler takes what the server says at any time:
+//! On a stream, a header with the length precedes each message: use `Framing::ContentLength` of the transport. So an
+//! editor starts its server, and has a handler take what the server says at any time:
 //!
 //! ```no_run
 //! use lsp_protocols::lsp_3_17::{LspClient, client};

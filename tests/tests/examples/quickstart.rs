@@ -123,7 +123,7 @@ fn reason(command: &[&str]) -> String {
 #[test]
 fn a_command_that_is_not_there() {
     let reason = reason(&["no-such-program-anywhere"]);
-    insta::assert_snapshot!(reason, @"cannot start `no-such-program-anywhere`: No such file or directory (os error 2)");
+    insta::assert_snapshot!(reason, @"cannot start `no-such-program-anywhere`: No such file or directory (os error 2) (no directory in `PATH` has a program `no-such-program-anywhere`: install it, or write the path to it)");
 }
 
 #[test]
