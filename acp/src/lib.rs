@@ -78,6 +78,21 @@
 //! }
 //! ```
 //!
+//! The agent answers `initialize`, and serves the handler on its standard streams until the client has left:
+//!
+//! ```no_run
+//! use acp_protocols::acp_v1::{AcpAgent, AcpError, server};
+//! use acp_protocols::types::*;
+//! use mcp_runtime::transport::stdio;
+//!
+//! async fn serve(handler: impl server::Handler) -> Result<(), AcpError> {
+//!     let (_hello, agent) = AcpAgent::new(stdio()).recv_initialize().await?;
+//!     let agent = agent.send_initialize_response(InitializeResponse::new(ProtocolVersion::V1)).await?;
+//!     agent.incoming().serve(handler).await;
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # What to know
 //!
 //! - The params name the conversation and the terminal. A value sends nothing that names another one.

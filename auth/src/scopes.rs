@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// let granted = Scopes::from("notes:read notes:write");
 /// assert!(granted.contains_all(&Scopes::from("notes:read")));
+/// assert_eq!(granted, Scopes::from(["notes:write", "notes:read"]));
 /// assert_eq!(granted.with(&Scopes::from("admin")).to_string(), "admin notes:read notes:write");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,12 @@ impl From<&str> for Scopes {
 impl From<String> for Scopes {
     fn from(text: String) -> Scopes {
         Scopes::from(&*text)
+    }
+}
+
+impl<const N: usize> From<[&str; N]> for Scopes {
+    fn from(scopes: [&str; N]) -> Scopes {
+        Scopes::from(scopes.join(" "))
     }
 }
 

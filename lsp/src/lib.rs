@@ -24,7 +24,32 @@
 //! reads both from one queue, in the order of the wire: so it answers from the text that precedes the request.
 //! The session has the methods for questions about documents, too: a document need not be open.
 //!
-//! On a stream, a header with the length precedes each message: use `Framing::ContentLength` of the transport.
+//! On a stream, a header with the length precedes each message: use `Framing::ContentLength` of the transport. So an
+//! editor starts its server, and has a handler take what the server says at any time:
+//!
+//! ```no_run
+//! use lsp_protocols::lsp_3_17::{LspClient, client};
+//! use lsp_protocols::types::*;
+//! use mcp_runtime::transport::{Child, Framing};
+//! use tokio::process::Command;
+//!
+//! struct Editor;
+//!
+//! impl client::Handler for Editor {
+//!     async fn publish_diagnostics(&self, _: client::Context, params: PublishDiagnosticsParams) {
+//!         println!("{}: {} diagnostics", params.uri.as_str(), params.diagnostics.len());
+//!     }
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Child::builder(Command::new("rust-analyzer")).framing(Framing::ContentLength).spawn()?;
+//! let client = LspClient::new(server);
+//! tokio::spawn(client.incoming().serve(Editor));
+//! let (_result, client) = client.initialize(InitializeParams::default()).await?;
+//! # drop(client);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! A message of a feature may be sent if the server has announced the feature, or has registered it under the method of
 //! the message. A registration may also carry options, such as `resolveProvider`, or have a name that is not a method,

@@ -27,7 +27,6 @@ use crate::typed::{Advance, InState, NotTaken, StepFailure};
 /// }
 /// assert!(try_again::<()>(Err(StepError::Ended(Error::Closed))).is_err());
 /// ```
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum StepError<S> {
     /// The peer refused the request. The session is in the state before it.
@@ -137,6 +136,13 @@ impl<S> From<StepError<S>> for Error {
     }
 }
 
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl<S> std::fmt::Debug for StepError<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("StepError").field(&self.to_string()).finish()
+    }
+}
+
 impl<S> std::fmt::Display for StepError<S> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -147,7 +153,7 @@ impl<S> std::fmt::Display for StepError<S> {
     }
 }
 
-impl<S: std::fmt::Debug> std::error::Error for StepError<S> {
+impl<S> std::error::Error for StepError<S> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StepError::Refused { error, .. } => Some(error),
@@ -169,6 +175,14 @@ mod tests {
     /// Timeout, cancelled, closed, refused.
     fn of(error: &StepError<()>) -> [bool; 4] {
         [error.is_timeout(), error.is_cancelled(), error.is_closed(), error.is_refused()]
+    }
+
+    #[test]
+    fn an_error_that_main_returns_is_a_sentence() {
+        let error = StepError::Refused { error: RpcError::new(1, "no room"), session: vec!["a long value"] };
+        assert_eq!(format!("{error:?}"), r#"StepError("the peer refused the request: no room (code 1)")"#);
+        let error: StepError<()> = StepError::Ended(Error::Closed);
+        assert_eq!(format!("{error:?}"), r#"StepError("the session is closed")"#);
     }
 
     #[test]

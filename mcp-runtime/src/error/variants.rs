@@ -300,18 +300,18 @@ mod tests {
             ),
             (
                 TimeoutKind::Total,
-                "`ping` was not answered, in spite of its progress, within 2s: see `Options::max_timeout`, and `max_timeout` \
-                 of the call",
+                "`ping` was not answered, in spite of its progress, within 2s: see `Options::max_timeout`, and \
+                 `max_timeout` of the call",
             ),
             (
                 TimeoutKind::Write,
-                "`ping` could not be written, because the peer does not read: gave up after 2s: see `Options::timeout` and \
-                 `Options::max_timeout`",
+                "`ping` could not be written, because the peer does not read: gave up after 2s: see \
+                 `Options::timeout` and `Options::max_timeout`",
             ),
             (
                 TimeoutKind::EarlierReply,
-                "`ping` could not be written, because the reply to an earlier request is missing: gave up after 2s: see \
-                 `Options::timeout` and `Options::max_timeout`",
+                "`ping` could not be written, because the reply to an earlier request is missing: gave up after \
+                 2s: see `Options::timeout` and `Options::max_timeout`",
             ),
         ] {
             let (message, method) = ("Ping".into(), "ping".into());

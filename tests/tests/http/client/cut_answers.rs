@@ -1,5 +1,6 @@
-//! The answer to a call, cut at each of its bytes, as JSON and as a stream: the call has its result, or an error that says that it
-//! was not delivered, and the session goes on. A stream whose first id has come is resumed, and all of it comes once.
+//! The answer to a call, cut at each of its bytes, as JSON and as a stream: the call has its result, or an error that says
+//! that it was not delivered, and the session goes on. A stream whose first id has come is resumed, and all of it comes
+//! once.
 //!
 //! Many calls at once, because a client waits before it resumes.
 
@@ -21,8 +22,8 @@ use super::{call, ready, said};
 /// How many calls there are at once.
 const AT_ONCE: usize = 128;
 
-/// Stands between clients and a server. It passes on as many bytes of the answer to a call as the argument `cut` of the call says,
-/// and then closes the connection.
+/// Stands between clients and a server. It passes on as many bytes of the answer to a call as the argument `cut` of the
+/// call says, and then closes the connection.
 struct Relay {
     url: String,
     /// How many bytes the last answer to a call had.
@@ -107,8 +108,8 @@ async fn cut_behind(
     (progress, called.map(|result| said(&result).to_owned()))
 }
 
-/// Cuts the answer at each byte. Returns how many bytes it has, and how many of the calls have failed: those whose answers were
-/// cut first. The others have all of their progress.
+/// Cuts the answer at each byte. Returns how many bytes it has, and how many of the calls have failed: those whose answers
+/// were cut first. The others have all of their progress.
 async fn cut_everywhere(tool: &str, result: &str, progress: &[&str]) -> (usize, usize) {
     let options = ServerOptions::default().retry(Duration::from_millis(50));
     let mut host = TestServer::listening_with(options, ListenOptions::default()).await;

@@ -74,6 +74,21 @@ async fn the_session_of_a_client_dropped_during_initialize_is_deleted() {
 }
 
 #[tokio::test]
+async fn a_session_whose_opening_is_not_answered_is_deleted_in_the_version_that_was_asked_for() {
+    guarded(async {
+        let answer = |asked: &Asked, _| {
+            let mut answer = fake::text(200, "text/event-stream", ": no reply follows\n\n");
+            answer.headers_mut().insert("mcp-session-id", "s0".parse().unwrap());
+            Some(if asked.what() == "initialize" { answer } else { fake::status(202) })
+        };
+        let (server, mut seen) = Fake::waiting(answer, |_| async {}).await;
+        assert!(ready(patient(&server)).await.is_err());
+        deleted(&mut seen, "s0").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn so_is_the_one_of_a_client_dropped_while_it_reconnects() {
     guarded(async {
         let (server, mut seen, go_on) = hesitant(1).await;

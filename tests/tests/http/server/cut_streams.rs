@@ -1,6 +1,6 @@
-//! A short stream that is cut at each of its bytes and resumed behind its last whole event: nothing is lost, and nothing
-//! comes twice. No test waits for a silence: how long a stream is, an uncut one says, and a stream that has said everything
-//! ends.
+//! A short stream that is cut at each of its bytes and resumed behind its last whole event: nothing is lost, and
+//! nothing comes twice. No test waits for a silence: an uncut stream says how long it is, and a stream that has said
+//! everything ends.
 
 use std::io::Cursor;
 
@@ -42,8 +42,8 @@ impl Cut {
         bytes.len()
     }
 
-    /// The events of a stream that is cut behind so many bytes, and resumed. `None`: no id had come, so the client cannot
-    /// resume.
+    /// The events of a stream that is cut behind so many bytes, and resumed. `None`: no id had come, so the client
+    /// cannot resume.
     async fn cut_behind(&self, cut: usize) -> Option<Vec<Event>> {
         let (host, id, mut wire) = self.begin().await;
         let mut bytes = vec![0; cut];
