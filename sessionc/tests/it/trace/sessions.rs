@@ -38,14 +38,14 @@ fn what_comes_before_the_handshake_of_its_session_is_early() {
 #[test]
 fn that_a_session_is_never_begun_is_one_finding() {
     let request = |id: u8, method: &str| (true, json!({ "jsonrpc": "2.0", "id": id, "method": method }));
-    let reply = |id: u8| (false, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+    let reply = |id: u8, list: &str| (false, json!({ "jsonrpc": "2.0", "id": id, "result": { list: [] } }));
     let log = [
         request(1, "tools/list"),
         request(2, "prompts/list"),
-        reply(1),
-        reply(2),
+        reply(1, "tools"),
+        reply(2, "prompts"),
         request(3, "resources/list"),
-        reply(3),
+        reply(3, "resources"),
     ];
     let found = trace_with(&["--from", "Uninit"], &written(&log));
     assert_eq!(found.places(), [(1, "order".to_owned())], "{found:#?}");

@@ -51,7 +51,7 @@ impl Relay {
 async fn carry(near: TcpStream, far: TcpStream, passed: Arc<AtomicUsize>) {
     let (mut from_client, mut to_client) = near.into_split();
     let (mut from_server, mut to_server) = far.into_split();
-    let (mut asked, mut answer) = (Vec::new(), Vec::new());
+    let (mut asked, mut answer, mut head_on) = (Vec::new(), Vec::new(), String::new());
     // How much more of the answer to a call is passed on.
     let mut left: Option<usize> = None;
     loop {
@@ -60,14 +60,17 @@ async fn carry(near: TcpStream, far: TcpStream, passed: Arc<AtomicUsize>) {
                 if !matches!(read, Ok(1..)) || to_server.write_all(&asked).await.is_err() {
                     return;
                 }
-                // Client and relay are in one process: a short head comes in one piece, and so does a short body.
-                let text = String::from_utf8_lossy(&asked);
-                let cut = text.split("\"cut\":").nth(1).and_then(|rest| rest.split(['}', ',']).next());
-                if let Some(cut) = cut {
+                // Since the last head, which may come in pieces, as what follows it may.
+                head_on.push_str(&String::from_utf8_lossy(&asked));
+                if let Some(head) = head_on.rfind(" HTTP/1.1") {
+                    head_on.drain(..=head);
+                    left = None;
+                }
+                let cut = head_on.split("\"cut\":").nth(1).and_then(|rest| rest.split_once(['}', ',']));
+                if let Some((cut, _)) = cut {
                     left = Some(cut.parse().unwrap());
                     passed.store(0, Ordering::SeqCst);
-                } else if text.contains("HTTP/1.1") {
-                    left = None;
+                    head_on.clear();
                 }
                 asked.clear();
             }
