@@ -7,7 +7,7 @@ use lsp_protocols::types::{
     Documentation, MarkupContent, MarkupKind, TextEdit,
 };
 use mcp_protocol_compiler::source::Span;
-use mcp_protocol_compiler::symbols::{Symbol, SymbolKind};
+use mcp_protocol_compiler::symbols::{Declaration, Symbol, SymbolKind};
 use mcp_runtime::RpcError;
 
 use super::context::{CompletionPlace, Context};
@@ -28,6 +28,7 @@ pub(super) fn complete(
         SymbolKind::Request | SymbolKind::Notification | SymbolKind::Reply | SymbolKind::Group => {
             context.place.takes_messages()
         }
+        SymbolKind::Definition if matches!(context.place, CompletionPlace::RoleName(_)) => true,
         SymbolKind::Definition | SymbolKind::Role => {
             context.place == CompletionPlace::SessionType
                 || context.place == CompletionPlace::Dual
@@ -53,6 +54,19 @@ pub(super) fn complete(
         items.extend(asked.symbols.payloads().map(payload));
     }
     items.extend(context.place.words().map(word));
+    if let CompletionPlace::RoleName(name) = context.place {
+        let mut roles = asked.symbols.all().iter().filter(|symbol| {
+            // The parser may take the text behind the position for the name that is asked for.
+            let is_elsewhere = |declaration: &Declaration| {
+                declaration.name.file != asked.file
+                    || !(context.item..=asked.offset).contains(&declaration.name.start)
+            };
+            symbol.kind == SymbolKind::Role && symbol.declarations.iter().any(is_elsewhere)
+        });
+        if let (Some(other), None) = (roles.next(), roles.next()) {
+            items.push(dual_role(name, &other.name));
+        }
+    }
     if context.place == CompletionPlace::Import {
         items.extend(importable(snapshot, &asked.path));
     }
@@ -85,6 +99,16 @@ fn item(symbol: &Symbol) -> CompletionItem {
         }),
         detail: Some(symbol.kind.word().to_owned()),
         documentation,
+        ..CompletionItem::default()
+    }
+}
+
+/// A role that does what the other one expects.
+fn dual_role(name: &str, other: &str) -> CompletionItem {
+    CompletionItem {
+        label: format!("{name} = dual {other}"),
+        kind: Some(CompletionItemKind::CLASS),
+        detail: Some(format!("sends what `{other}` receives, and receives what it sends")),
         ..CompletionItem::default()
     }
 }

@@ -26,6 +26,9 @@ pub(super) enum CompletionPlace {
     SessionType,
     /// A definition behind `dual`.
     Dual,
+    /// The name of a role behind `client` or `server`: a definition of it may be there already.
+    /// It holds a name for one that has none.
+    RoleName(&'static str),
     /// A role, `client`, `server` and the like.
     Side,
     /// A payload, of which nothing is written.
@@ -61,7 +64,10 @@ impl CompletionPlace {
             CompletionPlace::Payload => &["null"],
             CompletionPlace::Shape => &BUILT_IN,
             CompletionPlace::Modifier => &words::MODIFIERS,
-            CompletionPlace::Dual | CompletionPlace::Import | CompletionPlace::Nothing => &[],
+            CompletionPlace::Dual
+            | CompletionPlace::RoleName(_)
+            | CompletionPlace::Import
+            | CompletionPlace::Nothing => &[],
         };
         // A declaration may end anywhere, and another item begin.
         let more: &[&str] = match self {
@@ -179,8 +185,10 @@ impl<'t> CurrentItem<'t> {
         let is_type = tokens.iter().any(|token| token.kind == Kind::Equals);
         match self.kind {
             ItemKind::None => CompletionPlace::Item,
-            ItemKind::Definition => session_type(last.kind, text(last)),
-            ItemKind::Word("client" | "server") if is_type => session_type(last.kind, text(last)),
+            ItemKind::Definition => session_type(tokens, text),
+            ItemKind::Word("client" | "server") if is_type => session_type(tokens, text),
+            ItemKind::Word("client") if tokens.len() == 1 => CompletionPlace::RoleName("Client"),
+            ItemKind::Word("server") if tokens.len() == 1 => CompletionPlace::RoleName("Server"),
             ItemKind::Word("request" | "notification") => message(tokens, text),
             ItemKind::Word("type") => shape(tokens, text),
             ItemKind::Word("version") => {
@@ -225,8 +233,10 @@ fn announced<'t>(
     }
 }
 
-fn session_type(last: Kind, word: &str) -> CompletionPlace {
-    match last {
+fn session_type<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
+    let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
+    let word = text(last);
+    match last.kind {
         Kind::Exclamation | Kind::Question => CompletionPlace::Action,
         Kind::Word if word == "dual" => CompletionPlace::Dual,
         Kind::Word if word == "rec" => CompletionPlace::Nothing,
@@ -238,6 +248,8 @@ fn session_type(last: Kind, word: &str) -> CompletionPlace {
         | Kind::Internal
         | Kind::Ampersand
         | Kind::Star => CompletionPlace::SessionType,
+        // What is in parentheses may be whole, but they are open: no other item begins in them.
+        _ if OpenBrackets::around(tokens).is_some() => CompletionPlace::Nothing,
         // The session type may be whole.
         _ => CompletionPlace::Item,
     }

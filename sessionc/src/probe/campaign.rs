@@ -153,8 +153,13 @@ async fn run_with(
             let (outcome, strays) = match silences.reason(place, offence.group) {
                 Some(why) => (Outcome::GivenUp(why.to_owned()), Vec::new()),
                 None => {
-                    let Attempt { outcome, strays, silence } = setup.attempt(&target, &offence).await;
-                    silences.note(place, offence.group, silence);
+                    let given_up = silences.given_up(place, offence.group);
+                    let Attempt { outcome, strays, silence } =
+                        setup.attempt(&target, &offence, given_up).await;
+                    // One that was broken off says nothing of the server.
+                    if !matches!(outcome, Outcome::GivenUp(_)) {
+                        silences.note(place, offence.group, silence);
+                    }
                     (outcome, strays)
                 }
             };

@@ -91,7 +91,7 @@ impl Listening {
     /// Whether nothing more has to be heard.
     pub(crate) fn is_over(&self) -> bool {
         let reacted = self.reaction.is_some() || self.is_complete || !self.wants_answer;
-        let ended = matches!(self.afterwards, Some(Afterwards::Ended(_)));
+        let ended = matches!(self.afterwards, Some(Afterwards::Ended(_) | Afterwards::Over));
         // Without a question, only the time tells whether something follows.
         ended || (self.afterwards.is_some() && reacted)
     }
@@ -104,6 +104,16 @@ impl Listening {
             Heard::Rejected(number, rejection) => self.rejected(*number, rejection),
             Heard::Ended(ending) => self.ended(ending),
             Heard::Echo | Heard::Nothing => {}
+        }
+    }
+
+    /// Takes how the server has ended where the session has ended, too: it may exit then, also while something is asked.
+    pub(crate) fn hear_end_of_session(&mut self, ending: &Ending) {
+        if *ending == Ending::Exited(0) {
+            self.reaction.get_or_insert(Reaction::Ended(ending.clone()));
+            self.afterwards.get_or_insert(Afterwards::Over);
+        } else {
+            self.ended(ending);
         }
     }
 
@@ -274,6 +284,17 @@ mod tests {
         assert!(listening.is_over());
         let ending = Ending::Exited(1);
         assert_eq!(listening.results(), (Reaction::Ended(ending.clone()), Afterwards::Ended(ending)));
+    }
+
+    #[test]
+    fn a_process_may_exit_at_the_end_of_a_session_unless_it_fails() {
+        for (code, over) in [(0, Afterwards::Over), (3, Afterwards::Ended(Ending::Exited(3)))] {
+            let mut listening = listening(false);
+            listening.ask(question());
+            listening.hear_end_of_session(&Ending::Exited(code));
+            assert!(listening.is_over());
+            assert_eq!(listening.results(), (Reaction::Ended(Ending::Exited(code)), over));
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) enum Afterwards {
     Unanswered,
     /// It ended the session.
     Ended(Ending),
+    /// The session had come to its end, and the server has exited as it may then.
+    Over,
     /// Nothing could be asked: no request is permitted after this state.
     NotAsked,
 }
@@ -60,6 +62,7 @@ impl fmt::Display for Afterwards {
             Afterwards::Fails(how) => formatter.write_str(how),
             Afterwards::Unanswered => formatter.write_str("no answer"),
             Afterwards::Ended(ending) => ending.fmt(formatter),
+            Afterwards::Over => formatter.write_str("session over"),
             Afterwards::NotAsked => formatter.write_str("not asked"),
         }
     }

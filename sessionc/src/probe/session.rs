@@ -145,6 +145,19 @@ impl Session {
         self.observer.state()
     }
 
+    /// Whether the session has come to its end: its linear channels have ended. What is replicated may go on until the
+    /// server exits.
+    pub(crate) fn has_ended(&self) -> bool {
+        let Some(role) = self.protocol().role(Side::Server) else { return false };
+        let state = self.state();
+        let kinds = state.split(" and ").filter_map(|name| {
+            let table = role.states.iter().find(|table| table.name == name)?;
+            Some(table.kind)
+        });
+        let kinds: Vec<StateKind> = kinds.collect();
+        kinds.contains(&StateKind::End) && !kinds.contains(&StateKind::Linear)
+    }
+
     pub(crate) fn is_http(&self) -> bool {
         self.connection.is_http()
     }

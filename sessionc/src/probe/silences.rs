@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use tokio::sync::Notify;
+
 use super::offence::Group;
 
 /// How many sessions in a row without an answer are enough.
@@ -29,6 +31,8 @@ pub(crate) enum Silence {
 #[derive(Debug, Default)]
 pub(crate) struct Silences {
     counts: Mutex<Counts>,
+    /// Wakes the offences that run when something is given up.
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +53,19 @@ impl Silences {
         counts.given_up.contains(&(place, group)).then_some(IN_STATE)
     }
 
+    /// Waits until an offence of a group is not tried any more in a state, and returns why. One that runs then would only wait
+    /// out its time.
+    pub(crate) async fn given_up(&self, place: usize, group: Group) -> &'static str {
+        loop {
+            // It is made before the question, so that what changes meanwhile wakes it.
+            let changed = self.changed.notified();
+            if let Some(why) = self.reason(place, group) {
+                return why;
+            }
+            changed.await;
+        }
+    }
+
     /// Takes how a session was in which an offence was tried.
     pub(crate) fn note(&self, place: usize, group: Group, silence: Option<Silence>) {
         let Ok(mut counts) = self.counts.lock() else { return };
@@ -61,11 +78,17 @@ impl Silences {
         if *in_a_row >= ENOUGH {
             counts.given_up.insert((place, group));
         }
+        drop(counts);
+        self.changed.notify_waiters();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[test]
@@ -90,6 +113,24 @@ mod tests {
         silences.note(0, Group::Head, None);
         silences.note(0, Group::Load, Some(Silence::InState));
         assert_eq!(silences.reason(0, Group::Load), None);
+    }
+
+    /// The futures are polled by hand: nothing of this waits for a time.
+    #[test]
+    fn what_runs_ends_when_its_group_is_given_up() {
+        let silences = Silences::default();
+        let mut running = pin!(silences.given_up(0, Group::Order));
+        let mut elsewhere = pin!(silences.given_up(1, Group::Order));
+        for count in 1..=ENOUGH {
+            assert!((&mut running).now_or_never().is_none(), "{count}");
+            silences.note(0, Group::Order, Some(Silence::InState));
+        }
+        assert_eq!(running.now_or_never(), Some(IN_STATE));
+        assert_eq!((&mut elsewhere).now_or_never(), None);
+        for _ in 0..ENOUGH {
+            silences.note(2, Group::Form, Some(Silence::FromBeginning));
+        }
+        assert_eq!(elsewhere.now_or_never(), Some(AT_ALL));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use super::silences::Silence;
 use super::target::Target;
 use super::unprompted::Stray;
 use super::verdict::{Fault, fault, worst};
-use super::walk::{catch_up, walk};
+use super::walk::{Obstacle, catch_up, walk};
 use super::wire::{Carrier, Parts};
 
 /// How many notifications may be needed before a request is permitted.
@@ -132,8 +133,13 @@ impl Setup {
         Scouted { permitted: walked.map(|()| permitted).map_err(|obstacle| (obstacle.why, written)), strays }
     }
 
-    /// Commits an offence in a state.
-    pub(crate) async fn attempt(&self, target: &Target, offence: &Offence) -> Attempt {
+    /// Commits an offence in a state, unless `given_up` says first why it is not waited for.
+    pub(crate) async fn attempt(
+        &self,
+        target: &Target,
+        offence: &Offence,
+        given_up: impl Future<Output = &'static str>,
+    ) -> Attempt {
         let mut session = match self.open() {
             Ok(session) => session,
             Err(error) => {
@@ -141,25 +147,28 @@ impl Setup {
                 return Attempt { outcome, strays: Vec::new(), silence: None };
             }
         };
-        let arrived = match walk(&mut session, target, self.timeout).await {
-            Ok(()) => catch_up(&mut session, self.timeout).await,
-            Err(why) => Err(why),
-        };
-        let (outcome, silence) = match arrived {
-            Ok(()) => {
+        let mut given_up = pin!(given_up);
+        let is_given_up = |why: &str| (Outcome::GivenUp(why.to_owned()), None);
+        let (outcome, silence) = match unless(given_up.as_mut(), self.reach(&mut session, target)).await {
+            Ok(Ok(())) => {
                 // A request that is refused for its params has not moved the session.
                 if matches!(offence.act, Act::Misshapen(..)) {
                     session = session.refuse_misshapen();
                 }
                 session.begin_offence();
-                let outcome = self.commit(&mut session, target, offence).await;
-                let silence = outcome.is_silence().then_some(Silence::InState);
-                (outcome, silence)
+                match unless(given_up, self.commit(&mut session, target, offence)).await {
+                    Ok(outcome) => {
+                        let silence = outcome.is_silence().then_some(Silence::InState);
+                        (outcome, silence)
+                    }
+                    Err(why) => is_given_up(why),
+                }
             }
-            Err(obstacle) => {
+            Ok(Err(obstacle)) => {
                 let silence = if session.has_heard() { Silence::InState } else { Silence::FromBeginning };
                 (Outcome::Skipped(obstacle.why), obstacle.is_silence.then_some(silence))
             }
+            Err(why) => is_given_up(why),
         };
         let mut strays = session.end().await.strays;
         // What follows from an offence that was not refused is not another fault.
@@ -167,6 +176,11 @@ impl Setup {
             strays.retain(|stray| !stray.is_after_offence);
         }
         Attempt { outcome, strays, silence }
+    }
+
+    async fn reach(&self, session: &mut Session, target: &Target) -> Result<(), Obstacle> {
+        walk(session, target, self.timeout).await?;
+        catch_up(session, self.timeout).await
     }
 
     async fn commit(&self, session: &mut Session, target: &Target, offence: &Offence) -> Outcome {
@@ -234,6 +248,9 @@ impl Setup {
                             Heard::Message(message, _) if session.explains(message) => {
                                 listening.hear_complaint(message);
                             }
+                            Heard::Ended(ending) if session.has_ended() => {
+                                listening.hear_end_of_session(ending);
+                            }
                             heard => listening.hear(heard),
                         }
                     }
@@ -241,6 +258,19 @@ impl Setup {
             }
         }
         listening.results()
+    }
+}
+
+/// Runs work to its end, unless it is given up first. Returns why in that case.
+async fn unless<T>(
+    given_up: impl Future<Output = &'static str>,
+    work: impl Future<Output = T>,
+) -> Result<T, &'static str> {
+    tokio::select! {
+        // What is done counts, also if it is given up at the same time.
+        biased;
+        done = work => Ok(done),
+        why = given_up => Err(why),
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) fn fault(
         (_, Afterwards::Fails(_) | Afterwards::Unanswered) => {
             must(format!("does not work afterwards: {afterwards}"))
         }
+        // No answer can be expected of a server that may go.
+        (Reaction::Ended(_), Afterwards::Over) => None,
         (Reaction::Answered, _) => {
             let what = "answered with a result".to_owned();
             level.map(|strictness| Fault { strictness, what })
@@ -90,6 +92,12 @@ mod tests {
             strictness(None, false, &Reaction::Ended(ended.clone()), &Afterwards::NotAsked),
             Some(Must)
         );
+        // A server may exit at the end of a session; what it has done before that counts.
+        assert_eq!(
+            strictness(Some(Must), true, &Reaction::Ended(Ending::Exited(0)), &Afterwards::Over),
+            None
+        );
+        assert_eq!(strictness(Some(Must), true, &Reaction::Answered, &Afterwards::Over), Some(Must));
         // A server of HTTP may close a connection.
         assert_eq!(strictness(Some(Must), true, &Reaction::Ended(ended), works), None);
     }

@@ -192,6 +192,16 @@ fn a_sub_session_is_opened_where_the_server_goes_on() {
         let faults: Vec<Value> = trials.map(|trial| trial["fault"].clone()).collect();
         assert_eq!(faults, [Value::Null], "{}", run.out);
     }
+    // The server replies to the shutdown and exits, whatever else was sent.
+    let trials: Vec<Value> = run.trials().into_iter().filter(|trial| trial["state"] == "BeforeBye").collect();
+    assert!(!trials.is_empty(), "{}", run.out);
+    for trial in trials {
+        assert_eq!(
+            (&trial["afterwards"], &trial["fault"]),
+            (&"session over".into(), &Value::Null),
+            "{trial}"
+        );
+    }
 }
 
 fn a_silent_server_keeps_its_client_waiting() {

@@ -20,16 +20,19 @@ pub(super) fn is_log(lines: &mut Lines<impl Read>, reader: &impl LogReader) -> i
             Scanned::Open | Scanned::Foreign => return Ok(true),
         }
     };
+    // It is a batch whatever follows: a log that grows is not waited for.
+    if !reader.goes_both_ways(lines.ahead().get(..end).unwrap_or_default()) {
+        return Ok(false);
+    }
     loop {
         let behind = lines.ahead().get(end..).unwrap_or_default();
         if !behind.trim_ascii().is_empty() || behind.len() > LONGEST {
             return Ok(false);
         }
         if !lines.read_on()? {
-            break;
+            return Ok(true);
         }
     }
-    Ok(reader.goes_both_ways(lines.ahead().get(..end).unwrap_or_default()))
 }
 
 /// Reads the elements of a list one by one. What is behind it, or is not an element, is left.

@@ -119,18 +119,21 @@ fn not_text(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
     KINDS.into_iter().find(|(begins, _)| beginning.starts_with(begins)).map(|(_, kind)| kind)
 }
 
-/// Whether the first line is whole and shows the format: it is a JSON object, or not the beginning of one or of a list.
+/// Whether the format shows: the first line is whole, and a JSON object or not the beginning of one; or it is a list, whose
+/// first element shows what it is a list of.
 fn shows_format(beginning: &[u8]) -> bool {
     let text = beginning.strip_prefix(BOM).unwrap_or(beginning).trim_ascii_start();
+    let element = text.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    // The quotes of its first name tell JSON from what Python shows.
+    if let Some(inside) = element.and_then(|element| element.strip_prefix(b"{")) {
+        return !inside.trim_ascii_start().is_empty();
+    }
     let Some(end) = memchr::memchr(b'\n', text) else { return false };
     let line = text.get(..end).unwrap_or_default();
     match line.first() {
         Some(b'{') => serde_json::from_slice::<IgnoredAny>(line).is_ok(),
-        // The time in a log, or a list.
-        Some(b'[') => {
-            let next = line.get(1..).unwrap_or_default().trim_ascii_start();
-            !matches!(next.first(), Some(b'{') | None)
-        }
+        // The time in a log, or a list of something else.
+        Some(b'[') => element.is_some_and(|element| !element.is_empty()),
         None => false,
         Some(_) => true,
     }
@@ -206,20 +209,22 @@ mod tests {
 
     #[test]
     fn a_log_that_grows_is_read_line_by_line() {
-        for parts in [
-            vec!["{\"jsonrpc\":\"2.0\",", "\"id\":1}\n", "{\"jsonrpc\":\"2.0\",\"id\":2}\n"],
-            vec![
-                "[12:00] listening\n",
-                "read: {\"jsonrpc\":\"2.0\",\"id\":1}\nread: ",
-                "{\"jsonrpc\":\"2.0\",\"id\":2}\n",
-            ],
+        let (one, two) = ("{\"jsonrpc\":\"2.0\",\"id\":1}", "{\"jsonrpc\":\"2.0\",\"id\":2}\n");
+        for (parts, count) in [
+            (vec!["{\"jsonrpc\":\"2.0\",", "\"id\":1}\n", two], 2),
+            (vec!["[12:00] listening\n", "read: ", one, "\nread: ", two], 2),
+            // A batch is one message, and is read before another line comes.
+            (vec!["[", one, ",", one, "]", "\n"], 1),
+            (vec!["[", one, "]\n", two], 2),
+            (vec!["[\n", "  ", one, ",\n", "  ", one, "\n"], 2),
         ] {
+            let shown = parts.concat();
             let mut notes = Notes::default();
             let error = read(Growing(parts.into_iter()), &mut notes).unwrap_err();
             assert_eq!(
                 (error.to_string().as_str(), notes.messages.len()),
-                ("not written yet", 2),
-                "{notes:?}"
+                ("not written yet", count),
+                "{shown}: {notes:?}"
             );
         }
     }

@@ -244,6 +244,11 @@ async fn what_fits_is_proposed() {
         ("Teller = !Add . |", with(&["Teller", "Counter"], &["End", "rec", "dual"])),
         ("Teller = rec α . (!Add . |", with(&["Teller", "Counter", "α"], &["End", "rec", "dual"])),
         ("Teller = dual |", vec!["Teller", "Counter"]),
+        ("Teller = ( !Add . End |", vec![]),
+        ("Teller = ( !Add . (!Stop . End) |", vec![]),
+        ("Teller = ( !Add . End ) |", items.to_vec()),
+        // Both roles are there already.
+        ("Ready = End\nserver |", vec!["Ready"]),
         ("Teller = !Add . rec |", vec![]),
         ("type New = { field: |", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = [A|", with(&["Amount", "Count", "New"], &built_in)),
@@ -299,6 +304,41 @@ async fn what_fits_is_proposed() {
     }
     let modifiers = proposed(&editor, 100, "notification New \"new\" (Amount) |").await;
     assert!(modifiers.contains(&"requires".to_owned()) && modifiers.contains(&"notification".to_owned()));
+    editor.end().await;
+}
+
+/// Behind `client` and `server` the definitions are proposed that are not a role, and the dual of the other role.
+#[tokio::test]
+async fn the_name_of_a_role_is_proposed() {
+    let editor = Editor::new("roles", &[]).await;
+    for (number, (text, expected)) in [
+        (
+            "notification Add \"add\"\nclient Teller\nTeller = !Add . End\nserver ",
+            &["Server = dual Teller"][..],
+        ),
+        (
+            "notification Add \"add\"\nserver Counter\nCounter = Ready\nReady = ?Add . End\nclient Te",
+            &["Ready", "Client = dual Counter"],
+        ),
+        ("notification Add \"add\"\nTeller = !Add . End\nclient ", &["Teller"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("{number}.session");
+        let document = editor.open(&name, text).await;
+        let params = CompletionParams {
+            text_document_position: editor.at(&name, position(text, text.len())),
+            work_done_progress_params: Default::default(),
+            partial_result_params: Default::default(),
+            context: None,
+        };
+        let found = document.completion(params).await.unwrap().unwrap();
+        let CompletionResponse::Array(items) = found else { panic!("{found:?}") };
+        let labels: Vec<_> = items.iter().map(|item| item.label.as_str()).collect();
+        assert_eq!(labels, expected, "{text}");
+        editor.close(document, &name).await;
+    }
     editor.end().await;
 }
 
