@@ -47,7 +47,7 @@ fn that_a_session_is_never_begun_is_one_finding() {
         request(3, "resources/list"),
         reply(3, "resources"),
     ];
-    let found = trace_with(&["--from", "Uninit"], &written(&log));
+    let found = trace_with(&["--from", "Uninit"], written(&log));
     assert_eq!(found.places(), [(1, "order".to_owned())], "{found:#?}");
     assert_eq!(found.summary["again"], json!([{ "line": 1, "count": 2, "last": 5 }]));
 }
