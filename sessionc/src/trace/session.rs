@@ -174,6 +174,7 @@ impl JudgedSession {
             }
             let text = is_alone.then_some(message.bytes());
             self.note_request(said, one, text, era, found);
+            self.excuse_other_type(one);
             self.note_opening(era, one);
             if let (true, ObservedKind::Request, Some(id)) = (is_early, one.kind, &one.id) {
                 self.requests.note_before_step(sender, id);
@@ -425,6 +426,24 @@ impl JudgedSession {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A reply may have the id of its request as a text instead of a number, or the other way round. That is a mistake of the
+    /// reply: that the request is not answered follows from it.
+    fn excuse_other_type(&mut self, observed: &Observed) {
+        let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
+        let Some(id) = observed.id.as_ref().filter(|_| is_reply) else { return };
+        let asker = observed.sender.other();
+        let meant = match id {
+            RequestId::Number(number) => Some(RequestId::Text(number.to_string().into())),
+            RequestId::Text(text) => text.parse().ok().map(RequestId::Number),
+        };
+        if let Some(meant) = meant
+            && self.requests.place(asker, id).is_none()
+            && self.requests.place(asker, &meant).is_some()
+        {
+            self.requests.excuse(asker, &meant);
         }
     }
 

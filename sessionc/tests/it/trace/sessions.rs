@@ -35,6 +35,20 @@ fn what_comes_before_the_handshake_of_its_session_is_early() {
     assert_eq!(trace(written(&log)).places(), [(1, "order".to_owned())]);
 }
 
+/// A server that replies with the id as a text: that requests have no reply follows from it.
+#[test]
+fn an_id_of_another_type_is_one_mistake() {
+    let mut log = messages("real-ts240-se");
+    for (_, message) in
+        log.iter_mut().filter(|(is_client, message)| !is_client && message["method"].is_null())
+    {
+        message["id"] = json!(message["id"].to_string());
+    }
+    let found = trace(written(&log));
+    assert!(found.places().iter().all(|(_, code)| code != "unanswered"), "{found:#?}");
+    assert_eq!(found.places().first().map(|(_, code)| code.as_str()), Some("correlation"), "{found:#?}");
+}
+
 #[test]
 fn that_a_session_is_never_begun_is_one_finding() {
     let request = |id: u8, method: &str| (true, json!({ "jsonrpc": "2.0", "id": id, "method": method }));
