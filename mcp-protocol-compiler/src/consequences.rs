@@ -167,10 +167,13 @@ pub(crate) fn of_one_text(
     found
 }
 
-/// Whether a side's role is written as the dual of something, and as nothing else.
+/// Whether a side's role is written as the dual of something that there is, and as nothing else.
 fn is_dual(resolution: &Resolution, side: Side) -> bool {
     let index = resolution.role(side).and_then(|role| resolution.definition(&role.name.text, side));
-    index.and_then(|index| resolution.definitions.get(index)).is_some_and(Definition::is_dual)
+    let dual_of = index.and_then(|index| resolution.definitions.get(index)).and_then(Definition::dual_of);
+    dual_of.is_some_and(|name| {
+        resolution.is_role(&name.text) || resolution.definition(&name.text, side).is_some()
+    })
 }
 
 #[cfg(test)]

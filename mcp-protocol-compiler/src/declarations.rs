@@ -323,12 +323,12 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Whether this is written as the dual of something, and as nothing else.
-    pub fn is_dual(&self) -> bool {
-        matches!(
-            self.body.branches.as_slice(),
-            [Sequence { actions, tail: Tail::Dual { .. }, .. }] if actions.is_empty()
-        )
+    /// The name of which this is written as the dual, if it is written as nothing else.
+    pub fn dual_of(&self) -> Option<&Name> {
+        match self.body.branches.as_slice() {
+            [Sequence { actions, tail: Tail::Dual { name, .. }, .. }] if actions.is_empty() => Some(name),
+            _ => None,
+        }
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution,
             found.span.file == role.name.span.file
                 && (found.span.start..found.span.end).contains(&role.name.span.start)
         }),
-        derived: definition.is_some_and(Definition::is_dual),
+        derived: definition.and_then(Definition::dual_of).is_some(),
         states,
         sub_sessions: sub_sessions::types(raw, resolution),
     }
