@@ -86,6 +86,9 @@ impl Generator<'_> {
                 described(plan, *request),
                 link(role.state_name(*target), Scope::Top)
             ),
+            MethodKind::Split { parts } if parts.iter().any(|part| role.is_over(*part)) => {
+                "Gives each channel that goes on a value of its own.".into()
+            }
             MethodKind::Split { .. } => "Gives each channel a value of its own.".into(),
             MethodKind::Close => "Closes the session; awaiting the result waits until all is drained.".into(),
         }];

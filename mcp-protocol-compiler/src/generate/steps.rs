@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, StateIndex};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 
 use super::docs::attributes;
 use super::generator::Generator;
@@ -234,14 +234,31 @@ impl Generator<'_> {
         }
     }
 
+    /// A channel of a sub-session that is over has no value: it may have ended with the message that opened it.
     fn split(&self, role: &RolePlan, parts: &[StateIndex]) -> TokenStream {
         let session = role.path();
-        let names: Vec<Ident> = (0..parts.len()).map(ordinal).collect();
-        let markers = parts.iter().map(|part| ident(role.state_name(*part)));
+        let goes_on = |part: &StateIndex| !role.is_over(*part);
+        let patterns = parts.iter().enumerate().map(|(place, part)| match goes_on(part) {
+            true => ordinal(place).to_token_stream(),
+            false => quote!(_),
+        });
+        let on = || parts.iter().enumerate().filter(|(_, part)| goes_on(part));
+        let types = on().map(|(_, part)| {
+            let marker = ident(role.state_name(*part));
+            quote!(#session<#marker>)
+        });
+        let values = on().map(|(place, _)| {
+            let name = ordinal(place);
+            quote!(#session::at(#name))
+        });
+        let (types, values) = match on().count() {
+            1 => (quote!(#(#types)*), quote!(#(#values)*)),
+            _ => (quote!((#(#types,)*)), quote!((#(#values,)*))),
+        };
         quote! {
-            pub fn split(self) -> (#(#session<#markers>,)*) {
-                let [#(#names),*] = self.session.split();
-                (#(#session::at(#names),)*)
+            pub fn split(self) -> #types {
+                let [#(#patterns),*] = self.session.split();
+                #values
             }
         }
     }

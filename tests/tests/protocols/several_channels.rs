@@ -306,3 +306,23 @@ async fn a_session_without_types_has_them_too() {
 fn notification(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
+
+mod cooking {
+    mcp_runtime::protocol!("protocols/cooking.session");
+}
+
+/// Where the message that opens a sub-session ends its channel, the value of the other one is left, on both sides.
+#[tokio::test]
+async fn a_channel_that_is_over_with_the_first_message_has_no_value() {
+    let dish = || cooking::types::Dish { dish: "soup".to_owned() };
+    let (near, far) = duplex();
+    let (guest, kitchen) = (cooking::Guest::new(near), cooking::Kitchen::new(far));
+    let incoming = kitchen.incoming();
+    let meal = in_time(guest.send_salt(dish())).await.unwrap().split();
+    let Some(cooking::server::Incoming::Salt(_, theirs)) = in_time(incoming.next()).await else { panic!() };
+    let theirs = in_time(theirs.split().send_cooked(dish())).await.unwrap();
+    let (cooked, meal) = in_time(meal.recv_cooked()).await.unwrap();
+    assert_eq!(cooked.dish, "soup");
+    in_time(meal.send_serve(dish())).await.unwrap();
+    assert_eq!(in_time(theirs.recv_serve()).await.unwrap().dish, "soup");
+}

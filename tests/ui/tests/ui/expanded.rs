@@ -72,7 +72,7 @@ const LEAVES: [&str; 18] = [
 ];
 
 /// What did not compile once, or had a warning.
-const KNOWN: [&str; 2] = [
+const KNOWN: [&str; 3] = [
     "type Box = { gen?: Box, self: string, Self?: int, of: [Box] }
 type Guest = { aLongName: { \"another/long-name\"?: map ([number, { \"a-third-long-name\": string }]) } }
 notification Gen \"gen\" (Box)
@@ -87,6 +87,16 @@ notification Tell \"tell\" (Order)
 client Guest
 server Waiter = dual Guest
 Guest = *( !Tell . End )
+",
+    "type P = { k: int }
+notification A \"a\" (P)
+notification B \"b\" (P)
+request R \"r\" (P) -> RR (P)
+key k = A.k | B.k | R.k
+client C
+server S = dual C
+C = *K
+K = ( !A . End, !B . ?R . !reply . End )
 ",
 ];
 
