@@ -1,5 +1,7 @@
 //! One mistake is one finding, whatever follows from it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::command::{Message, is, line_of, messages, trace, trace_of, written};
@@ -399,4 +401,19 @@ fn a_step_of_the_server_that_comes_early_late_or_never_is_one_finding() {
         2,
         "the last request has no reply, too"
     );
+}
+
+#[test]
+fn a_message_that_is_not_utf_8_is_found_in_what_the_guard_has_recorded() {
+    let log = messages("whole-2025-11-25");
+    let (_, reply) = plain(&log)[1];
+    let mut lines: Vec<String> = written(&log).lines().map(str::to_owned).collect();
+    let text = log[reply].1.to_string();
+    let bytes = [text.as_bytes(), b"\xff"].concat();
+    // The text has what stands for such bytes in its place, and is JSON with it.
+    let envelope = json!({ "dir": "s2c-raw", "msg": text, "base64": STANDARD.encode(bytes) });
+    lines[reply] = envelope.to_string();
+    let found = trace(lines.join("\n") + "\n");
+    assert_eq!(found.places(), [(reply as u64 + 1, "form".to_owned())]);
+    assert!(found.findings[0]["message"].as_str().unwrap().contains("is not UTF-8"), "{found:#?}");
 }
