@@ -81,10 +81,17 @@ impl Same {
             ViolationKind::NotPermitted if !has_begun => Some("before the session has begun".to_owned()),
             _ => None,
         });
-        // Each of these is about other ids, tokens or bytes.
-        if tie.is_none()
-            && matches!(finding.code, Code::Correlation | Code::Form | Code::Progress | Code::Unanswered)
-        {
+        // These are habits of a side, whatever the message and its state.
+        let habit = match violation.map(|violation| &violation.kind) {
+            Some(ViolationKind::SecondReply) => Some("a second reply".to_owned()),
+            None if finding.code == Code::Form => Some(mistake_of_form(&finding.message)),
+            _ => None,
+        };
+        if let Some(message) = habit {
+            return Some(Same { code: finding.code, blame: finding.blame, state: String::new(), message });
+        }
+        // Each of these is about other ids or tokens.
+        if tie.is_none() && matches!(finding.code, Code::Correlation | Code::Progress | Code::Unanswered) {
             return None;
         }
         Some(Same {
@@ -93,6 +100,12 @@ impl Same {
             state: finding.state.clone(),
             message: tie.unwrap_or_else(|| finding.message.clone()),
         })
+    }
+
+    /// The same for a text that is not a message.
+    pub(crate) fn of_form(sender: Side, problem: &str) -> Same {
+        let message = mistake_of_form(problem);
+        Same { code: Code::Form, blame: Some(sender), state: String::new(), message }
     }
 
     #[cfg(test)]
@@ -159,14 +172,20 @@ impl Causes {
             return None;
         }
         let Some(same) = Same::of(&finding, violation, has_begun) else { return Some(finding) };
-        if let Some(again) = self.reported.get_mut(&same) {
-            (again.count, again.last) = (again.count + 1, finding.place);
+        if self.count(&same, finding.place) {
             return None;
         }
         if self.reported.len() < REMEMBERED {
             self.reported.insert(same, Again { first: finding.place, count: 0, last: finding.place });
         }
         Some(finding)
+    }
+
+    /// What was reported before has come again. Returns whether it was.
+    pub(crate) fn count(&mut self, same: &Same, place: Place) -> bool {
+        let Some(again) = self.reported.get_mut(same) else { return false };
+        (again.count, again.last) = (again.count + 1, place);
+        true
     }
 
     /// The session has moved, and waits for this step, or for none. Returns what was early, now that a step has come.
@@ -256,6 +275,14 @@ impl Causes {
     pub(crate) fn again(&self) -> impl Iterator<Item = Again> {
         self.reported.values().filter(|again| again.count > 0).copied()
     }
+}
+
+/// What is wrong with a text, without the place of the mistake and what else stands in the text.
+fn mistake_of_form(problem: &str) -> String {
+    let details =
+        [" at line ", " it is the line `", " invalid utf-8 sequence", " incomplete utf-8 byte sequence"];
+    let end = details.iter().filter_map(|detail| problem.find(detail)).min();
+    problem.get(..end.unwrap_or(problem.len())).unwrap_or(problem).to_owned()
 }
 
 /// Whether a session has begun: it does not wait for the step with which it begins.

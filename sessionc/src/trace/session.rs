@@ -9,7 +9,7 @@ use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
 use super::announced::LeftOutAnnouncements;
-use super::causes::Causes;
+use super::causes::{Causes, Same};
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
 use super::gaps::Gaps;
@@ -533,7 +533,10 @@ impl JudgedSession {
                         self.requests.excuse(observed.sender.other(), id);
                     }
                     let text = text.map(<[u8]>::trim_ascii).filter(|_| id.is_none());
-                    if text.is_some_and(|text| !self.texts.is_first(place, observed.sender, text)) {
+                    let own = Same::of_form(observed.sender, &error.message);
+                    let before = text.and_then(|text| self.texts.belongs_to(observed.sender, text, &own));
+                    if let Some(before) = before {
+                        self.causes.count(&before, place);
                         continue;
                     }
                     let state = self.eras.observer(era).state();
@@ -684,7 +687,7 @@ impl JudgedSession {
         }
         let revision = self.revision();
         self.summary.governed(revision);
-        self.summary.again = self.causes.again().chain(self.texts.again()).collect();
+        self.summary.again = self.causes.again().collect();
         // Those of one line in one order, too, whatever order the table has.
         self.summary.again.sort_by_key(|again| (again.first, again.last, again.count));
         self.summary

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use mcp_runtime::observer::{JsonReader, JsonValue, MessageText};
 use mcp_runtime::protocol::Side;
 use serde::Deserialize;
@@ -23,6 +25,8 @@ struct Envelope<'a> {
     #[serde(borrow, default, alias = "sessionId", alias = "session_id")]
     session: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    base64: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     by: Option<&'a RawValue>,
     #[serde(borrow, default)]
     not_received: Option<&'a RawValue>,
@@ -42,6 +46,8 @@ struct EnvelopeParts<'a> {
     direction: Option<Part<'a>>,
     message: Option<Part<'a>>,
     session: Option<Part<'a>>,
+    /// The bytes of a message that is not UTF-8, as `sessionc guard` records them.
+    base64: Option<Part<'a>>,
     /// `guard` for what `sessionc guard` has written.
     by: Option<Part<'a>>,
     not_received: Option<Part<'a>>,
@@ -98,6 +104,7 @@ impl<'a> EnvelopeParts<'a> {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
                 "msg" | "message" | "payload" => parts.message = Some(Part::Read(value)),
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
+                "base64" => parts.base64 = Some(Part::Read(value)),
                 "by" => parts.by = Some(Part::Read(value)),
                 "not_received" => parts.not_received = Some(Part::Read(value)),
                 "begins" => parts.begins = Some(Part::Read(value)),
@@ -139,6 +146,7 @@ impl<'a> EnvelopeParts<'a> {
             direction: part(envelope.dir.or(envelope.lsp_type.filter(|_| envelope.is_lsp.is_some()))),
             message: part(envelope.msg),
             session: part(envelope.session),
+            base64: part(envelope.base64),
             by: part(envelope.by),
             not_received: part(envelope.not_received),
             begins: part(envelope.begins),
@@ -320,7 +328,11 @@ fn read_parts<'a>(
     let record = Record { place, sender, session, kind, message: message.message() };
     match message.text() {
         // What was not JSON, or was recorded without a look at it.
-        Some(raw) => reader.message(Record { message: raw.as_bytes().into(), ..record }),
+        Some(raw) => {
+            let bytes = parts.base64.and_then(Part::text).and_then(|text| STANDARD.decode(&*text).ok());
+            let bytes = bytes.as_deref().unwrap_or(raw.as_bytes());
+            reader.message(Record { message: bytes.into(), ..record });
+        }
         None => reader.message(record),
     }
 }

@@ -1,5 +1,7 @@
 //! One mistake is one finding, whatever follows from it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::command::{Message, is, line_of, messages, trace, trace_of, written};
@@ -253,7 +255,10 @@ fn lines_that_follow_one_another_and_are_not_messages_are_one_finding() {
     // What may be a message, or is of another side, is a mistake of its own.
     let mixed =
         [raw("s2c", "a"), raw("s2c", "{\"jsonrpc\":"), raw("c2s", "b"), raw("s2c", "c"), raw("s2c", "d")];
-    assert_eq!(found(&mixed).places(), form(&[line, line + 1, line + 2, line + 3]));
+    let all = found(&mixed);
+    assert_eq!(all.places(), form(&[line, line + 1, line + 2]));
+    // A line of a log is the same mistake as the one before; what follows an object may belong to it.
+    assert_eq!(all.summary["again"], json!([{ "line": line, "count": 2, "last": line + 4 }]));
 }
 
 #[test]
@@ -399,4 +404,68 @@ fn a_step_of_the_server_that_comes_early_late_or_never_is_one_finding() {
         2,
         "the last request has no reply, too"
     );
+}
+
+#[test]
+fn a_message_that_is_not_utf_8_is_found_in_what_the_guard_has_recorded() {
+    let log = messages("whole-2025-11-25");
+    let (_, reply) = plain(&log)[1];
+    let mut lines: Vec<String> = written(&log).lines().map(str::to_owned).collect();
+    let text = log[reply].1.to_string();
+    let bytes = [text.as_bytes(), b"\xff"].concat();
+    // The text has what stands for such bytes in its place, and is JSON with it.
+    let envelope = json!({ "dir": "s2c-raw", "msg": text, "base64": STANDARD.encode(bytes) });
+    lines[reply] = envelope.to_string();
+    let found = trace(lines.join("\n") + "\n");
+    assert_eq!(found.places(), [(reply as u64 + 1, "form".to_owned())]);
+    assert!(found.findings[0]["message"].as_str().unwrap().contains("is not UTF-8"), "{found:#?}");
+}
+
+#[test]
+fn the_same_mistake_in_each_message_of_a_side_is_one_finding() {
+    let log = messages("whole-2025-11-25");
+    let (start, end) = (line_of(&log, is("notifications/initialized")), log.len());
+    let of_server = |from: usize| (from..end).filter(|at| !log[*at].0).collect::<Vec<_>>();
+    let places: Vec<usize> =
+        of_server(start).into_iter().filter(|at| log[*at].1["method"].is_null()).collect();
+    let [first, .., last] = places[..] else { panic!("{places:?}") };
+    let again = json!([{ "line": first + 1, "count": places.len() - 1, "last": last + 1 }]);
+    let envelope = |text: &str| json!({ "dir": "s2c-raw", "msg": text }).to_string();
+    let mistakes: [(&str, fn(String) -> String); 4] = [
+        ("no `jsonrpc`", |text| text.replacen("\"jsonrpc\":\"2.0\"", "\"other\":1", 1)),
+        ("`jsonrpc` twice", |text| text.replacen('{', "{\"jsonrpc\":\"2.0\",", 1)),
+        ("a byte order mark", |text| format!("\u{feff}{text}")),
+        ("two messages in a line", |text| format!("{text}{text}")),
+    ];
+    for (name, mistake) in mistakes {
+        let mut lines: Vec<String> = written(&log).lines().map(str::to_owned).collect();
+        places.iter().for_each(|at| lines[*at] = envelope(&mistake(log[*at].1.to_string())));
+        let found = trace(lines.join("\n") + "\n");
+        assert_eq!(found.places(), [(first as u64 + 1, "form".to_owned())], "{name}: {found:#?}");
+        assert_eq!(found.summary["again"], again, "{name}");
+    }
+}
+
+#[test]
+fn a_server_that_replies_to_each_request_twice_has_one_finding() {
+    let log = messages("whole-2025-11-25");
+    let mut twice = Vec::new();
+    let mut second = Vec::new();
+    for message in &log {
+        twice.push(message.clone());
+        if !message.0 && message.1["method"].is_null() {
+            twice.push(message.clone());
+            second.push(twice.len());
+        }
+    }
+    let found = trace(written(&twice));
+    assert_eq!(found.places(), [(second[0] as u64, "correlation".to_owned())], "{found:#?}");
+    assert_eq!(found.summary["again"][0]["count"], second.len() - 1);
+    // Ids that no request has are mistakes of their own.
+    let mut log = log;
+    let (first, other) = (plain(&log)[1].1, plain(&log)[3].1);
+    log[first].1["id"] = json!(987_654);
+    log[other].1["id"] = json!(987_655);
+    let lines = [first as u64 + 1, other as u64 + 1];
+    assert_eq!(trace(written(&log)).lines(), lines);
 }
