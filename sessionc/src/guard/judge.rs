@@ -14,6 +14,7 @@ use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
+use crate::trace::stray_texts::StrayTexts;
 use crate::trace::wording;
 use crate::unknown_revision;
 
@@ -106,6 +107,7 @@ pub(crate) struct Judge {
     eras: Eras,
     /// What the session waits for, and what has come in its place.
     causes: Causes,
+    texts: StrayTexts,
 }
 
 impl Judge {
@@ -133,7 +135,7 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        Ok(Judge { policy, eras, causes })
+        Ok(Judge { policy, eras, causes, texts: StrayTexts::default() })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
@@ -149,7 +151,9 @@ impl Judge {
                 true => refuse(observer, one, text, &mut judgement),
                 false => Treatment::Forwarded,
             };
-            remark(observer, one, treatment, &mut judgement.remarks);
+            let alone = (observed.len() == 1).then_some(text);
+            let form = form(&mut self.texts, one, alone);
+            remark(observer, one, treatment, form, &mut judgement.remarks);
         }
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
@@ -325,7 +329,28 @@ pub(crate) fn answer(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
         .into_bytes()
 }
 
-fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: &mut Vec<Remark>) {
+/// What a text that is not a message has in common with those that are reported together with it. `alone` is the text, if it
+/// is not one of a batch.
+fn form(texts: &mut StrayTexts, observed: &Observed, alone: Option<&[u8]>) -> Option<Same> {
+    if observed.kind != ObservedKind::Malformed {
+        texts.end();
+    }
+    let problem = observed.reports.iter().find_map(|report| match report {
+        Report::Malformed { error, .. } => Some(&error.message),
+        _ => None,
+    });
+    let own = Same::of_form(observed.sender, problem?);
+    let text = alone.map(<[u8]>::trim_ascii).filter(|_| observed.id.is_none());
+    Some(text.and_then(|text| texts.belongs_to(observed.sender, text, &own)).unwrap_or(own))
+}
+
+fn remark(
+    observer: &Observer,
+    observed: &Observed,
+    treatment: Treatment,
+    form: Option<Same>,
+    into: &mut Vec<Remark>,
+) {
     let method = observed.message.and_then(|message| observer.protocol().message(message));
     for report in &observed.reports {
         let violation = match report {
@@ -344,7 +369,10 @@ fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: 
             id: observed.id.clone(),
             rule: violation.and_then(|violation| violation.rule()).map(str::to_owned),
             is_malformed: matches!(report, Report::Malformed { .. }),
-            same: violation.and_then(|violation| same(observer, violation)),
+            same: match report {
+                Report::Malformed { .. } => form.clone(),
+                _ => violation.and_then(|violation| same(observer, violation)),
+            },
             text: text(report),
         });
     }
@@ -358,6 +386,11 @@ fn same(observer: &Observer, violation: &Violation) -> Option<Same> {
 
 /// What a report says, to a user of the command.
 fn text(report: &Report) -> String {
+    if let Report::Malformed { error, .. } = report
+        && let Some(hint) = wording::hint_of_form(&error.message)
+    {
+        return format!("{report}: {hint}");
+    }
     match report {
         Report::NegotiationFailed { error } => unknown_revision::of_error(error),
         _ => None,

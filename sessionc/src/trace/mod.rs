@@ -31,7 +31,7 @@ mod recent;
 pub(crate) mod report;
 mod requests;
 mod session;
-mod stray_texts;
+pub(crate) mod stray_texts;
 pub(crate) mod summary;
 mod unclear;
 pub(crate) mod until_interrupt;
