@@ -14,6 +14,7 @@ use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
+use crate::trace::gaps::Gaps;
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::wording;
 use crate::unknown_revision;
@@ -108,6 +109,7 @@ pub(crate) struct Judge {
     /// What the session waits for, and what has come in its place.
     causes: Causes,
     texts: StrayTexts,
+    gaps: Gaps,
 }
 
 impl Judge {
@@ -135,14 +137,23 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        Ok(Judge { policy, eras, causes, texts: StrayTexts::default() })
+        Ok(Judge { policy, eras, causes, texts: StrayTexts::default(), gaps: Gaps::default() })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
     pub(crate) fn judge(&mut self, sender: Side, text: &[u8]) -> Judgement {
         let policy = self.policy;
         let era = self.eras.era(sender, text.into());
-        let observed = self.eras.observe(era, sender, text.into());
+        let mut observed = self.eras.observe(era, sender, text.into());
+        if era == Era::Handshake
+            && self.gaps.may_jump()
+            && self.eras.is_out_of_order(&observed)
+            && let Some((_, again)) = self.eras.find_again(sender, text.into())
+        {
+            observed = again;
+            self.gaps.jump();
+            self.causes.wait(self.eras.owed());
+        }
         let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
         let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
@@ -165,6 +176,10 @@ impl Judge {
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
+        // The other side may have understood what is not a message, and the session goes on where it was not seen.
+        if passed.iter().any(|one| one.kind == ObservedKind::Malformed) {
+            self.gaps.may_have_moved();
+        }
         let observer = self.eras.observer_mut(era);
         passed.iter().for_each(|one| _ = observer.passed_on(one));
         passed.iter().for_each(|one| self.note_step(era, one));

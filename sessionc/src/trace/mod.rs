@@ -18,7 +18,7 @@ pub(crate) mod causes;
 mod direction;
 pub(crate) mod finding;
 pub(crate) mod formats;
-mod gaps;
+pub(crate) mod gaps;
 mod heard;
 mod ids;
 mod lanes;

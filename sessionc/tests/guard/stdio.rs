@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 32] = [
+pub(crate) const TESTS: [Test; 33] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -40,6 +40,10 @@ pub(crate) const TESTS: [Test; 32] = [
     ("a_flood_of_text_is_counted", a_flood_of_text_is_counted),
     ("a_flood_of_different_mistakes_is_counted", a_flood_of_different_mistakes_is_counted),
     ("one_mistake_of_form_is_one_report", one_mistake_of_form_is_one_report),
+    (
+        "a_reply_that_is_not_one_is_not_held_against_the_client",
+        a_reply_that_is_not_one_is_not_held_against_the_client,
+    ),
     ("a_last_line_without_a_line_feed_is_named", a_last_line_without_a_line_feed_is_named),
     ("reports_have_three_formats", reports_have_three_formats),
 ];
@@ -610,6 +614,19 @@ fn one_mistake_of_form_is_one_report() {
             assert!(of_side.len() > 1 && of_side[1..].iter().all(is_count), "{reports}");
         }
     }
+}
+
+fn a_reply_that_is_not_one_is_not_held_against_the_client() {
+    let mut client = Client::start(guard_of("unversioned", &[]));
+    client.initialize();
+    for id in 3..6 {
+        client.ask(&CALL.replace("2,", &format!("{id},")));
+    }
+    let reports = client.close().2;
+    let reports: Vec<&str> = reports.lines().collect();
+    let [first, more] = reports.as_slice() else { panic!("{reports:#?}") };
+    assert!(first.contains("server: malformed message with the id 1: `jsonrpc` is missing"), "{first}");
+    assert!(more.starts_with("guard: 3 more like this in all: server: "), "{more}");
 }
 
 fn a_last_line_without_a_line_feed_is_named() {
