@@ -1,6 +1,7 @@
 //! Which revision the messages of one connection belong to: one with a handshake, or one whose requests stand for themselves.
 
 use mcp_protocol_machine::StepKind;
+use mcp_runtime::ViolationKind;
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Owed, Unanswered};
 use mcp_runtime::protocol::{RequestId, Side};
 use serde::Deserialize;
@@ -179,6 +180,16 @@ impl Eras {
     /// Messages have passed that could not be read.
     pub(crate) fn missed_messages(&mut self) {
         self.all_mut().for_each(Observer::missed_messages);
+    }
+
+    /// Whether the state, or what was announced, does not permit a message that does not begin a session.
+    pub(crate) fn is_out_of_order(&self, observed: &[Observed]) -> bool {
+        let begins = |one: &Observed| one.message.is_some_and(|it| self.handshake.begins_session(it));
+        let is_of_state = |one: &Observed| {
+            let kind = one.violation().map(|violation| &violation.kind);
+            matches!(kind, Some(ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }))
+        };
+        observed.iter().any(|one| is_of_state(one) && !begins(one))
     }
 
     /// After messages that could not be read, the session with a handshake goes on in a state that permits this one, of

@@ -169,6 +169,8 @@ fn not_json(text: &str, error: &serde_json::Error) -> RpcError {
         )
     } else if text.starts_with(['{', '[']) {
         error.to_string()
+    } else if text.starts_with('\u{feff}') {
+        "it begins with a byte order mark (U+FEFF), which JSON does not have".to_owned()
     } else {
         format!("it is the line `{}`", Excerpt(text))
     };
@@ -322,6 +324,10 @@ mod tests {
     fn a_line_for_the_log_is_quoted() {
         let error = |line: &str| parse(line.as_bytes(), 10, Dialect::Standard).unwrap_err().error.message;
         assert_eq!(error(" listening on 80\r"), "the message is not JSON: it is the line `listening on 80`");
+        assert_eq!(
+            error("\u{feff}{}"),
+            "the message is not JSON: it begins with a byte order mark (U+FEFF), which JSON does not have"
+        );
         assert_eq!(error("\u{1b}[32mready"), r"the message is not JSON: it is the line `\u{1b}[32mready`");
         assert!(error(&"long ".repeat(1_000_000)).len() < 400);
         assert!(error("{\"id\": 1,}").contains("line 1 column"));

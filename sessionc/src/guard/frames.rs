@@ -75,6 +75,11 @@ impl FrameCutter {
         self.kept = kept;
     }
 
+    /// Whether the stream would end with a line that has no line end.
+    pub(super) fn is_within_line(&self) -> bool {
+        self.framing != Framing::ContentLength && !trimmed(&self.kept).trim_ascii().is_empty()
+    }
+
     /// Takes the end of the stream: a last line needs no line end.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Cut<'_>)) {
         let kept = std::mem::take(&mut self.kept);

@@ -14,6 +14,8 @@ use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
+use crate::trace::gaps::Gaps;
+use crate::trace::stray_texts::StrayTexts;
 use crate::trace::wording;
 use crate::unknown_revision;
 
@@ -106,6 +108,8 @@ pub(crate) struct Judge {
     eras: Eras,
     /// What the session waits for, and what has come in its place.
     causes: Causes,
+    texts: StrayTexts,
+    gaps: Gaps,
 }
 
 impl Judge {
@@ -133,14 +137,23 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        Ok(Judge { policy, eras, causes })
+        Ok(Judge { policy, eras, causes, texts: StrayTexts::default(), gaps: Gaps::default() })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
     pub(crate) fn judge(&mut self, sender: Side, text: &[u8]) -> Judgement {
         let policy = self.policy;
         let era = self.eras.era(sender, text.into());
-        let observed = self.eras.observe(era, sender, text.into());
+        let mut observed = self.eras.observe(era, sender, text.into());
+        if era == Era::Handshake
+            && self.gaps.may_jump()
+            && self.eras.is_out_of_order(&observed)
+            && let Some((_, again)) = self.eras.find_again(sender, text.into())
+        {
+            observed = again;
+            self.gaps.jump();
+            self.causes.wait(self.eras.owed());
+        }
         let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
         let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
@@ -149,7 +162,9 @@ impl Judge {
                 true => refuse(observer, one, text, &mut judgement),
                 false => Treatment::Forwarded,
             };
-            remark(observer, one, treatment, &mut judgement.remarks);
+            let alone = (observed.len() == 1).then_some(text);
+            let form = form(&mut self.texts, one, alone);
+            remark(observer, one, treatment, form, &mut judgement.remarks);
         }
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
@@ -161,6 +176,10 @@ impl Judge {
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
+        // The other side may have understood what is not a message, and the session goes on where it was not seen.
+        if passed.iter().any(|one| one.kind == ObservedKind::Malformed) {
+            self.gaps.may_have_moved();
+        }
         let observer = self.eras.observer_mut(era);
         passed.iter().for_each(|one| _ = observer.passed_on(one));
         passed.iter().for_each(|one| self.note_step(era, one));
@@ -325,7 +344,28 @@ pub(crate) fn answer(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
         .into_bytes()
 }
 
-fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: &mut Vec<Remark>) {
+/// What a text that is not a message has in common with those that are reported together with it. `alone` is the text, if it
+/// is not one of a batch.
+fn form(texts: &mut StrayTexts, observed: &Observed, alone: Option<&[u8]>) -> Option<Same> {
+    if observed.kind != ObservedKind::Malformed {
+        texts.end();
+    }
+    let problem = observed.reports.iter().find_map(|report| match report {
+        Report::Malformed { error, .. } => Some(&error.message),
+        _ => None,
+    });
+    let own = Same::of_form(observed.sender, problem?);
+    let text = alone.map(<[u8]>::trim_ascii).filter(|_| observed.id.is_none());
+    Some(text.and_then(|text| texts.belongs_to(observed.sender, text, &own)).unwrap_or(own))
+}
+
+fn remark(
+    observer: &Observer,
+    observed: &Observed,
+    treatment: Treatment,
+    form: Option<Same>,
+    into: &mut Vec<Remark>,
+) {
     let method = observed.message.and_then(|message| observer.protocol().message(message));
     for report in &observed.reports {
         let violation = match report {
@@ -344,7 +384,10 @@ fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: 
             id: observed.id.clone(),
             rule: violation.and_then(|violation| violation.rule()).map(str::to_owned),
             is_malformed: matches!(report, Report::Malformed { .. }),
-            same: violation.and_then(|violation| same(observer, violation)),
+            same: match report {
+                Report::Malformed { .. } => form.clone(),
+                _ => violation.and_then(|violation| same(observer, violation)),
+            },
             text: text(report),
         });
     }
@@ -358,6 +401,11 @@ fn same(observer: &Observer, violation: &Violation) -> Option<Same> {
 
 /// What a report says, to a user of the command.
 fn text(report: &Report) -> String {
+    if let Report::Malformed { error, .. } = report
+        && let Some(hint) = wording::hint_of_form(&error.message)
+    {
+        return format!("{report}: {hint}");
+    }
     match report {
         Report::NegotiationFailed { error } => unknown_revision::of_error(error),
         _ => None,

@@ -205,7 +205,13 @@ impl OneWay<'_> {
         }
         let guarded = self.guarded;
         let mut session = guarded.session();
+        let is_open = cutter.is_within_line();
         cutter.finish(|cut| self.take(&mut session, cut));
+        if is_open {
+            let sender = side(self.sender);
+            session
+                .event(&format!("the last line of the {sender} has no line feed: end each message with one"));
+        }
         drop(session);
         // The side has closed, whether or not this can be written.
         if let Err(error) = self.write() {

@@ -160,7 +160,7 @@ impl JudgedSession {
             let too_early = self.opening.comes_late(&observed);
             self.report(too_early, found);
         }
-        if era == Era::Handshake && self.gaps.may_jump() && self.is_out_of_order(&observed) {
+        if era == Era::Handshake && self.gaps.may_jump() && self.eras.is_out_of_order(&observed) {
             self.find_again(place, sender, message, &mut observed);
         }
         self.heard.note(sender);
@@ -230,16 +230,6 @@ impl JudgedSession {
         self.eras.missed_messages();
         self.causes.missed();
         self.gaps.unread(line);
-    }
-
-    /// Whether the state, or what was announced, does not permit a message that does not begin a session.
-    fn is_out_of_order(&self, observed: &[Observed]) -> bool {
-        let begins = |one: &Observed| one.message.is_some_and(|it| self.eras.handshake().begins_session(it));
-        let is_of_state = |one: &Observed| {
-            let kind = one.violation().map(|violation| &violation.kind);
-            matches!(kind, Some(ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }))
-        };
-        observed.iter().any(|one| is_of_state(one) && !begins(one))
     }
 
     /// Whether the client takes a step that has to wait for the reply to the request which opens the session.

@@ -30,8 +30,23 @@ pub(super) fn malformed(
         expected: vec!["a JSON-RPC message".to_owned()],
         got: with_id("a text that is not one".to_owned(), id),
         message: problem.to_owned(),
-        hint: "write one whole message, as JSON-RPC has it".to_owned(),
+        hint: hint_of_form(problem).unwrap_or("write one whole message, as JSON-RPC has it").to_owned(),
     }
+}
+
+/// What to do where a text is not a message, if the usual cause of the problem is known.
+pub(crate) fn hint_of_form(problem: &str) -> Option<&'static str> {
+    const HINTS: [(&str, &str); 5] = [
+        ("it is the line `", "if it is a line of a log, write logs to standard error"),
+        ("it begins with a byte order mark", "write without a byte order mark"),
+        ("EOF while parsing", "write each message whole and in one line"),
+        ("trailing characters", "end each message with a line feed, and write nothing else behind it"),
+        (
+            "the `id` of the reply is not an id",
+            "reply with the id of the request, as it came; a notification has no reply",
+        ),
+    ];
+    HINTS.into_iter().find(|(part, _)| problem.contains(part)).map(|(_, hint)| hint)
 }
 
 /// An error without an id, where no message was hard to read.

@@ -13,7 +13,10 @@ pub(crate) fn serve(manner: &str) {
     }
     while input.read_until(b'\n', &mut line).unwrap() > 0 {
         if let Ok(message) = serde_json::from_slice::<Value>(&line) {
-            for answer in answers(manner, &message) {
+            for mut answer in answers(manner, &message) {
+                if manner == "unversioned" {
+                    answer.as_object_mut().unwrap().remove("jsonrpc");
+                }
                 say(&answer.to_string());
             }
         }

@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 29] = [
+pub(crate) const TESTS: [Test; 33] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -38,6 +38,13 @@ pub(crate) const TESTS: [Test; 29] = [
     ("what_cannot_be_written_is_reported", what_cannot_be_written_is_reported),
     ("reports_do_not_hold_up_the_traffic", reports_do_not_hold_up_the_traffic),
     ("a_flood_of_text_is_counted", a_flood_of_text_is_counted),
+    ("a_flood_of_different_mistakes_is_counted", a_flood_of_different_mistakes_is_counted),
+    ("one_mistake_of_form_is_one_report", one_mistake_of_form_is_one_report),
+    (
+        "a_reply_that_is_not_one_is_not_held_against_the_client",
+        a_reply_that_is_not_one_is_not_held_against_the_client,
+    ),
+    ("a_last_line_without_a_line_feed_is_named", a_last_line_without_a_line_feed_is_named),
     ("reports_have_three_formats", reports_have_three_formats),
 ];
 
@@ -565,14 +572,73 @@ fn a_flood_of_text_is_counted() {
         let reports = String::from_utf8(output.stderr).unwrap();
         for side in ["client", "server"] {
             let of_side = reports.lines().filter(|line| line.contains(side)).collect::<Vec<_>>();
-            let quoted = of_side.iter().filter(|line| line.contains("it is the line `a line of a log`"));
-            assert_eq!(quoted.count(), 100, "{reports}");
-            assert!(
-                of_side.last().unwrap().contains(&format!("{side}: {lines} malformed messages")),
-                "{reports}"
-            );
+            assert!(of_side[0].contains("it is the line `a line of a log`"), "{reports}");
+            assert!(of_side[0].contains("write logs to standard error"), "{reports}");
+            let all = format!("{} more like this in all: {side}: ", lines - 1);
+            assert!(of_side.last().unwrap().contains(&all), "{reports}");
+            // The first, those that are twice the number before, and the last.
+            assert_eq!(of_side.len(), 11, "{reports}");
         }
-        assert!(reports.lines().count() < 250, "{reports}");
+    }
+}
+
+fn a_flood_of_different_mistakes_is_counted() {
+    // Each is a mistake of its own.
+    let line = |number| format!("{{\"jsonrpc\":\"2.0\",\"a{number}\":1,\"method\":1,\"id\":{number}}}\n");
+    let enforced: String = (0..1000).map(line).collect();
+    let output = feed(guard(&["--protocol", "mcp", "--enforce", "--", "cat"]), enforced.as_bytes());
+    let reports = String::from_utf8(output.stderr).unwrap();
+    let quoted = reports.lines().filter(|line| line.contains("`method` must be a string"));
+    assert_eq!(quoted.count(), 100, "{reports}");
+    assert!(reports.contains("client: 1000 malformed messages"), "{reports}");
+}
+
+fn one_mistake_of_form_is_one_report() {
+    let message = |id| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [{ "type": "text" }] } });
+    let spread = format!("{:#}\n", message(1)).repeat(2);
+    let without: String = (1..4).map(|id| format!("{{\"id\":{id},\"result\":{{}}}}\n")).collect();
+    let marked: String = (1..4).map(|id| format!("\u{feff}{}\n", message(id))).collect();
+    let mistakes = [
+        (spread, "write each message whole and in one line"),
+        (without, "`jsonrpc` is missing"),
+        (marked, "write without a byte order mark"),
+    ];
+    for (text, what) in mistakes {
+        let output = feed(guard(&["--protocol", "mcp", "--", "cat"]), text.as_bytes());
+        let reports = String::from_utf8(output.stderr).unwrap();
+        for side in ["client", "server"] {
+            let of_side: Vec<&str> =
+                reports.lines().filter(|line| line.contains(&format!("{side}: "))).collect();
+            assert!(of_side[0].contains(what), "{reports}");
+            let is_count = |line: &&str| line.contains(" more like this ");
+            assert!(of_side.len() > 1 && of_side[1..].iter().all(is_count), "{reports}");
+        }
+    }
+}
+
+fn a_reply_that_is_not_one_is_not_held_against_the_client() {
+    let mut client = Client::start(guard_of("unversioned", &[]));
+    client.initialize();
+    for id in 3..6 {
+        client.ask(&CALL.replace("2,", &format!("{id},")));
+    }
+    let reports = client.close().2;
+    let reports: Vec<&str> = reports.lines().collect();
+    let [first, more] = reports.as_slice() else { panic!("{reports:#?}") };
+    assert!(first.contains("server: malformed message with the id 1: `jsonrpc` is missing"), "{first}");
+    assert!(more.starts_with("guard: 3 more like this in all: server: "), "{more}");
+}
+
+fn a_last_line_without_a_line_feed_is_named() {
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let reports = |text: &str| {
+        let output = feed(guard(&["--protocol", "mcp", "--", "cat"]), text.as_bytes());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for side in ["client", "server"] {
+        let what = format!("the last line of the {side} has no line feed: end each message with one");
+        assert!(reports(initialize).contains(&what));
+        assert!(!reports(&format!("{initialize}\n ")).contains("line feed"));
     }
 }
 

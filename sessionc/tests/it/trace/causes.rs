@@ -421,6 +421,9 @@ fn a_message_that_is_not_utf_8_is_found_in_what_the_guard_has_recorded() {
     assert!(found.findings[0]["message"].as_str().unwrap().contains("is not UTF-8"), "{found:#?}");
 }
 
+/// What is wrong with each message, and how its text gets it.
+type MistakeOfForm = (&'static str, fn(String) -> String);
+
 #[test]
 fn the_same_mistake_in_each_message_of_a_side_is_one_finding() {
     let log = messages("whole-2025-11-25");
@@ -431,7 +434,7 @@ fn the_same_mistake_in_each_message_of_a_side_is_one_finding() {
     let [first, .., last] = places[..] else { panic!("{places:?}") };
     let again = json!([{ "line": first + 1, "count": places.len() - 1, "last": last + 1 }]);
     let envelope = |text: &str| json!({ "dir": "s2c-raw", "msg": text }).to_string();
-    let mistakes: [(&str, fn(String) -> String); 4] = [
+    let mistakes: [MistakeOfForm; 4] = [
         ("no `jsonrpc`", |text| text.replacen("\"jsonrpc\":\"2.0\"", "\"other\":1", 1)),
         ("`jsonrpc` twice", |text| text.replacen('{', "{\"jsonrpc\":\"2.0\",", 1)),
         ("a byte order mark", |text| format!("\u{feff}{text}")),
@@ -468,4 +471,24 @@ fn a_server_that_replies_to_each_request_twice_has_one_finding() {
     log[other].1["id"] = json!(987_655);
     let lines = [first as u64 + 1, other as u64 + 1];
     assert_eq!(trace(written(&log)).lines(), lines);
+}
+
+#[test]
+fn what_usually_makes_a_text_malformed_is_named() {
+    let hints = [
+        ("INFO: ready", "if it is a line of a log, write logs to standard error"),
+        ("\u{feff}{\"jsonrpc\":\"2.0\",\"method\":\"a\"}", "write without a byte order mark"),
+        ("{", "write each message whole and in one line"),
+        ("{}{}", "end each message with a line feed, and write nothing else behind it"),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
+            "reply with the id of the request, as it came; a notification has no reply",
+        ),
+        ("[1", "write each message whole and in one line"),
+        (r#"{"id":1,"result":{}}"#, "write one whole message, as JSON-RPC has it"),
+    ];
+    for (text, hint) in hints {
+        let found = trace(json!({ "dir": "s2c-raw", "msg": text }).to_string() + "\n");
+        assert_eq!(found.findings[0]["hint"], hint, "{text}: {found:#?}");
+    }
 }
