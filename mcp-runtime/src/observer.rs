@@ -137,14 +137,14 @@ impl Observer {
     /// # Errors
     /// If the state does not exist.
     pub fn begin_in(&mut self, state: &str) -> Result<(), UnknownState> {
-        let place = self.states().into_iter().find(|(_, name)| *name == state).map(|(index, _)| index);
+        let place = self.named_states().into_iter().find(|(_, name)| *name == state).map(|(index, _)| index);
         match place.map(|index| resume::begin_in(&mut self.rules, index)) {
             Some(Ok(())) => {
                 self.in_the_middle = true;
                 Ok(())
             }
             Some(Err(_)) | None => {
-                let known = self.states().into_iter().map(|(_, name)| name.to_owned()).collect();
+                let known = self.named_states().into_iter().map(|(_, name)| name.to_owned()).collect();
                 Err(UnknownState { name: state.to_owned(), known })
             }
         }
@@ -157,7 +157,7 @@ impl Observer {
     }
 
     /// The states that a session can be in, in the order of the tables.
-    fn states(&self) -> Vec<(StateIndex, &str)> {
+    fn named_states(&self) -> Vec<(StateIndex, &str)> {
         let states = self.rules.role().map(|role| &*role.states).unwrap_or_default();
         (0..).map(StateIndex).zip(states).map(|(index, state)| (index, &*state.name)).collect()
     }
@@ -175,6 +175,11 @@ impl Observer {
     /// The names of the states that the session is in: `Active`, or `RequestChannel and NotificationChannel`.
     pub fn state(&self) -> String {
         self.rules.checker().state_names()
+    }
+
+    /// The states that the session is in now, one for each linear channel: indices into the server's states.
+    pub fn states(&self) -> &[StateIndex] {
+        self.rules.checker().states()
     }
 
     /// What a side may send now.

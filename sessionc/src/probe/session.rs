@@ -149,12 +149,9 @@ impl Session {
     /// server exits.
     pub(crate) fn has_ended(&self) -> bool {
         let Some(role) = self.protocol().role(Side::Server) else { return false };
-        let state = self.state();
-        let kinds = state.split(" and ").filter_map(|name| {
-            let table = role.states.iter().find(|table| table.name == name)?;
-            Some(table.kind)
-        });
-        let kinds: Vec<StateKind> = kinds.collect();
+        let here = self.observer.states().iter();
+        let states = here.filter_map(|index| role.states.get(usize::try_from(index.0).ok()?));
+        let kinds: Vec<StateKind> = states.map(|state| state.kind).collect();
         kinds.contains(&StateKind::End) && !kinds.contains(&StateKind::Linear)
     }
 
