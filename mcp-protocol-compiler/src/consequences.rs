@@ -13,6 +13,7 @@ use crate::checks::{alternatives, announcements, gates, unused};
 use crate::declarations::{Definition, Resolution};
 use crate::diagnostic::{Code, Diagnostic, has_errors};
 use crate::findings::{channels, declarations, defaults, imports, recursion, refusals, replies, shapes};
+use crate::parser;
 use crate::relation;
 use crate::resolve::recovery;
 use crate::source::{FileId, SourceMap, Span};
@@ -37,7 +38,9 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 34] = [
+const CONSEQUENCES: [(Code, Cause); 35] = [
+    // What is left of a shape that is not read whole.
+    (parser::MALFORMED_SHAPE, Cause::FindingInLine(parser::TOO_DEEP)),
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // So may the one that says how requests are cancelled, or what a message requires.
