@@ -142,7 +142,7 @@ impl Generator<'_> {
         if let Some(opening) = &output.opening {
             return self.handle_opening(role, message, opening);
         }
-        let (constant, params) = (self.constant(message), self.params(message));
+        let (constant, params) = (self.constant(message), self.carried(message, Scope::Nested));
         if output.replies.is_empty() {
             let name = notify_name(&self.plan.declarations, message);
             let (documented, name) = (self.documented(role, &name, message), ident(&name));
@@ -173,11 +173,6 @@ impl Generator<'_> {
         }
     }
 
-    /// The type of what a message carries; nothing if it carries nothing.
-    fn params(&self, message: MessageIndex) -> Option<TokenStream> {
-        (!self.is_empty(message)).then(|| self.payload(message, Scope::Nested))
-    }
-
     /// The method that has the documentation, if it has another name: a step of a session may only have one that sends.
     fn documented(&self, role: &RolePlan, name: &str, message: MessageIndex) -> Option<TokenStream> {
         role.first_with(name).is_none().then(|| {
@@ -188,7 +183,7 @@ impl Generator<'_> {
 
     /// The rows of the methods that open a sub-session.
     fn handle_opening(&self, role: &RolePlan, message: MessageIndex, opening: &Opening) -> TokenStream {
-        let (constant, params) = (self.constant(message), self.params(message));
+        let (constant, params) = (self.constant(message), self.carried(message, Scope::Nested));
         let (sub_session, start) =
             (ident(role.sub_session_name(opening)), ident(role.state_name(opening.start)));
         let names = open_names(&self.plan, message, opening);
@@ -310,7 +305,7 @@ impl Generator<'_> {
                 }
             )]);
             let over = role.is_over(*target);
-            let payload = (!self.is_empty(*message)).then(|| self.payload(*message, Scope::Nested));
+            let payload = self.carried(*message, Scope::Nested);
             let continuation = (!next.here && !over).then(|| quote!(#session<super::#marker>));
             let fields: Vec<&TokenStream> = payload.iter().chain(&continuation).collect();
             variants.push(match fields.is_empty() {
@@ -418,7 +413,7 @@ impl Generator<'_> {
             (None, false) => format!("{what}; it is answered by itself, whatever comes next."),
             (None, true) => format!("{what}; the sub-session stays where it is."),
         }]);
-        let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
+        let payload = self.carried(input.message, Scope::Nested);
         let opened = input.opening.as_ref().map(|opening| {
             let opened = ident(role.sub_session_name(opening));
             let marker = ident(role.state_name(opening.start));

@@ -24,7 +24,7 @@ impl Generator<'_> {
     fn incoming_messages(&self, role: &RolePlan) -> TokenStream {
         let rows = role.inputs.iter().map(|input| {
             let variant = ident(self.plan.message_name(input.message));
-            let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
+            let payload = self.carried(input.message, Scope::Nested);
             let responder = (!input.replies.is_empty()).then(|| {
                 let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                 quote!(typed::Responder<#result>)

@@ -379,15 +379,17 @@ impl Generator<'_> {
 
     /// The parameter that carries a message's payload, if there is one, and what is passed on.
     pub(super) fn argument(&self, message: MessageIndex, scope: Scope) -> (Option<TokenStream>, TokenStream) {
-        if self.is_empty(message) {
-            return (None, quote!(&()));
-        }
+        let Some(payload) = self.carried(message, scope) else { return (None, quote!(&())) };
         let name = match self.plan.message(message).map(|message| message.table.kind) {
             Some(Kind::Reply { .. }) => format_ident!("result"),
             _ => format_ident!("params"),
         };
-        let payload = self.payload(message, scope);
         (Some(quote!(#name: #payload)), quote!(&#name))
+    }
+
+    /// The type of what a message carries; nothing if it carries nothing.
+    pub(super) fn carried(&self, message: MessageIndex, scope: Scope) -> Option<TokenStream> {
+        (!self.is_empty(message)).then(|| self.payload(message, scope))
     }
 
     /// Where a request carries the cursor of a page, and where its result carries the next one.

@@ -82,13 +82,14 @@ impl Same {
             _ => None,
         });
         // These are habits of a side, whatever the message and its state.
-        let habit = match violation.map(|violation| &violation.kind) {
-            Some(ViolationKind::SecondReply) => Some("a second reply".to_owned()),
-            None if finding.code == Code::Form => Some(mistake_of_form(&finding.message)),
-            _ => None,
-        };
-        if let Some(message) = habit {
-            return Some(Same { code: finding.code, blame: finding.blame, state: String::new(), message });
+        match (violation.map(|violation| &violation.kind), finding.blame) {
+            (Some(ViolationKind::SecondReply), Some(side)) => {
+                return Some(Same::habit(finding.code, side, "a second reply".to_owned()));
+            }
+            (None, Some(side)) if finding.code == Code::Form => {
+                return Some(Same::of_form(side, &finding.message));
+            }
+            _ => {}
         }
         // Each of these is about other ids or tokens.
         if tie.is_none() && matches!(finding.code, Code::Correlation | Code::Progress | Code::Unanswered) {
@@ -104,8 +105,12 @@ impl Same {
 
     /// The same for a text that is not a message.
     pub(crate) fn of_form(sender: Side, problem: &str) -> Same {
-        let message = mistake_of_form(problem);
-        Same { code: Code::Form, blame: Some(sender), state: String::new(), message }
+        Same::habit(Code::Form, sender, mistake_of_form(problem))
+    }
+
+    /// What a side does again and again, in whatever state.
+    fn habit(code: Code, side: Side, message: String) -> Same {
+        Same { code, blame: Some(side), state: String::new(), message }
     }
 
     #[cfg(test)]

@@ -423,7 +423,8 @@ impl JudgedSession {
     /// reply: that the request is not answered follows from it.
     fn excuse_other_type(&mut self, observed: &Observed) {
         let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
-        let Some(id) = observed.id.as_ref().filter(|_| is_reply) else { return };
+        // One that has ended its request means no other one.
+        let Some(id) = observed.id.as_ref().filter(|_| is_reply && observed.step.is_none()) else { return };
         let asker = observed.sender.other();
         let meant = match id {
             RequestId::Number(number) => Some(RequestId::Text(number.to_string().into())),

@@ -97,7 +97,7 @@ async fn to_the_end(mut stream: Stream) -> Vec<Event> {
     events
 }
 
-/// The whole events in the first bytes of an answer. A client reads what has come of a chunk, too.
+/// The whole events in the first bytes of an answer. A client reads a part of a chunk, too.
 async fn whole_events(bytes: &[u8]) -> Vec<Event> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return Vec::new() };
     let (head, body) = bytes.split_at(end + 4);
