@@ -12,192 +12,136 @@ use ::acp_protocols::types as types;
 #[allow(unreachable_pub, unused_imports)]
 pub use runtime::Error as AcpError;
 
-/// A state of [`AcpClient`]; `acp-v1.session`:
-///
-/// ```text
-/// !Initialize . AwaitingInitializeResponse
-/// ```
-///
-/// A state of [`AcpAgent`]; `acp-v1.session`:
-///
-/// ```text
-/// ?Initialize . BeforeInitializeResponse
-/// ```
-#[derive(Debug)]
-pub struct Start;
+typed::roles::markers! {
+    /// A state of [`AcpClient`]; `acp-v1.session`: `!Initialize . AwaitingInitializeResponse`
+    ///
+    /// A state of [`AcpAgent`]; `acp-v1.session`: `?Initialize . BeforeInitializeResponse`
+    Start;
 
-/// A state of [`AcpClient`]; `acp-v1.session`:
-///
-/// ```text
-/// ?InitializeResponse . Initialized
-/// ```
-#[derive(Debug)]
-pub struct AwaitingInitializeResponse;
+    /// A state of [`AcpClient`]; `acp-v1.session`: `?InitializeResponse . Initialized`
+    AwaitingInitializeResponse;
 
-/// The handshake is done.
-///
-/// A state of [`AcpClient`] and [`AcpAgent`]; `acp-v1.session`:
-///
-/// ```text
-/// Initialized =
-///     (
-///       *Conversation,
-///       *( ?Update . End ),
-///       *( !Authenticate . ?reply . End ),
-///       *( !Logout . ?reply . End ),
-///       *( !ListSessions . ?reply . End ),
-///       *( !DeleteSession . ?reply . End ),
-///       *( ?ElicitForRequest . !reply . End ),
-///       *( ?ElicitationComplete . End ),
-///       *( !Extension . ?reply . End ),
-///       *( ?Extension . !reply . End ),
-///       *( !ExtensionNotification . End ),
-///       *( ?ExtensionNotification . End ),
-///     )
-/// ```
-#[derive(Debug)]
-pub struct Initialized;
+    /// The handshake is done.
+    ///
+    /// A state of [`AcpClient`] and [`AcpAgent`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Initialized =
+    ///     (
+    ///       *Conversation,
+    ///       *( ?Update . End ),
+    ///       *( !Authenticate . ?reply . End ),
+    ///       *( !Logout . ?reply . End ),
+    ///       *( !ListSessions . ?reply . End ),
+    ///       *( !DeleteSession . ?reply . End ),
+    ///       *( ?ElicitForRequest . !reply . End ),
+    ///       *( ?ElicitationComplete . End ),
+    ///       *( !Extension . ?reply . End ),
+    ///       *( ?Extension . !reply . End ),
+    ///       *( !ExtensionNotification . End ),
+    ///       *( ?ExtensionNotification . End ),
+    ///     )
+    /// ```
+    Initialized;
 
-/// A state of [`client::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// ?NewSessionResponse . Idle
-/// ```
-#[derive(Debug)]
-pub struct AwaitingNewSessionResponse;
+    /// A state of [`client::Conversation`]; `acp-v1.session`: `?NewSessionResponse . Idle`
+    AwaitingNewSessionResponse;
 
-/// The agent waits for a prompt.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`], also `Open`; `acp-v1.session`:
-///
-/// ```text
-/// Idle = !Prompt . Turn ⊕ !CloseSession . Closed
-/// ```
-#[derive(Debug)]
-pub struct Idle;
+    /// The agent waits for a prompt.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`], also `Open`; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Idle = !Prompt . Turn ⊕ !CloseSession . Closed
+    /// ```
+    Idle;
 
-/// The agent works on a prompt.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// Turn = Working & ?PromptResponse . Idle & ?PromptError . Idle & !CloseSession . Closing
-/// ```
-#[derive(Debug)]
-pub struct Turn;
+    /// The agent works on a prompt.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Turn = Working & ?PromptResponse . Idle & ?PromptError . Idle & !CloseSession . Closing
+    /// ```
+    Turn;
 
-/// The conversation is closed during a turn. The two replies come in either order.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// Closing =
-///     & Working
-///     & ?PromptResponse . Closed
-///     & ?PromptError . Closed
-///     & ?CloseSessionResponse . Stopping
-///     & ?CloseSessionError . Turn
-/// ```
-#[derive(Debug)]
-pub struct Closing;
+    /// The conversation is closed during a turn. The two replies come in either order.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Closing =
+    ///     & Working
+    ///     & ?PromptResponse . Closed
+    ///     & ?PromptError . Closed
+    ///     & ?CloseSessionResponse . Stopping
+    ///     & ?CloseSessionError . Turn
+    /// ```
+    Closing;
 
-/// The turn is over, and the reply to `session/close` is due.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// Closed = ?CloseSessionResponse . End & ?CloseSessionError . Idle
-/// ```
-#[derive(Debug)]
-pub struct Closed;
+    /// The turn is over, and the reply to `session/close` is due.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Closed = ?CloseSessionResponse . End & ?CloseSessionError . Idle
+    /// ```
+    Closed;
 
-/// The conversation is closed, and the reply to its last prompt is due.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// Stopping = ?PromptResponse . End & ?PromptError . End
-/// ```
-#[derive(Debug)]
-pub struct Stopping;
+    /// The conversation is closed, and the reply to its last prompt is due.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Stopping = ?PromptResponse . End & ?PromptError . End
+    /// ```
+    Stopping;
 
-/// The agent repeats the conversation in updates.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// Loading = ?Update . Loading & ?LoadSessionResponse . Open
-/// ```
-#[derive(Debug)]
-pub struct Loading;
+    /// The agent repeats the conversation in updates.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Loading = ?Update . Loading & ?LoadSessionResponse . Open
+    /// ```
+    Loading;
 
-/// The agent does not repeat the conversation. Its updates say which commands there are, for instance.
-///
-/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// Resuming = ?Update . Resuming & ?ResumeSessionResponse . Open
-/// ```
-#[derive(Debug)]
-pub struct Resuming;
+    /// The agent does not repeat the conversation. Its updates say which commands there are, for instance.
+    ///
+    /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Resuming = ?Update . Resuming & ?ResumeSessionResponse . Open
+    /// ```
+    Resuming;
 
-/// A state of [`client::Terminal`]; `acp-v1.session`:
-///
-/// ```text
-/// !CreateTerminalResponse . Running
-/// ```
-#[derive(Debug)]
-pub struct BeforeCreateTerminalResponse;
+    /// A state of [`client::Terminal`]; `acp-v1.session`: `!CreateTerminalResponse . Running`
+    BeforeCreateTerminalResponse;
 
-/// The terminal exists until the agent releases it.
-///
-/// A state of [`client::Terminal`] and [`server::Terminal`]; `acp-v1.session`:
-///
-/// ```text
-/// Running = ?ReleaseTerminal . !reply . End
-/// ```
-#[derive(Debug)]
-pub struct Running;
+    /// The terminal exists until the agent releases it.
+    ///
+    /// A state of [`client::Terminal`] and [`server::Terminal`]; `acp-v1.session`:
+    ///
+    /// ```text
+    /// Running = ?ReleaseTerminal . !reply . End
+    /// ```
+    Running;
 
-/// A state of [`client::Terminal`]; `acp-v1.session`:
-///
-/// ```text
-/// !ReleaseTerminalResponse . End
-/// ```
-#[derive(Debug)]
-pub struct BeforeReleaseTerminalResponse;
+    /// A state of [`client::Terminal`]; `acp-v1.session`: `!ReleaseTerminalResponse . End`
+    BeforeReleaseTerminalResponse;
 
-/// A state of [`AcpAgent`]; `acp-v1.session`:
-///
-/// ```text
-/// !InitializeResponse . Initialized
-/// ```
-#[derive(Debug)]
-pub struct BeforeInitializeResponse;
+    /// A state of [`AcpAgent`]; `acp-v1.session`: `!InitializeResponse . Initialized`
+    BeforeInitializeResponse;
 
-/// A state of [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// !NewSessionResponse . Idle
-/// ```
-#[derive(Debug)]
-pub struct BeforeNewSessionResponse;
+    /// A state of [`server::Conversation`]; `acp-v1.session`: `!NewSessionResponse . Idle`
+    BeforeNewSessionResponse;
 
-/// A state of [`server::Terminal`]; `acp-v1.session`:
-///
-/// ```text
-/// ?CreateTerminalResponse . Running
-/// ```
-#[derive(Debug)]
-pub struct AwaitingCreateTerminalResponse;
+    /// A state of [`server::Terminal`]; `acp-v1.session`: `?CreateTerminalResponse . Running`
+    AwaitingCreateTerminalResponse;
 
-/// A state of [`server::Terminal`]; `acp-v1.session`:
-///
-/// ```text
-/// ?ReleaseTerminalResponse . End
-/// ```
-#[derive(Debug)]
-pub struct AwaitingReleaseTerminalResponse;
+    /// A state of [`server::Terminal`]; `acp-v1.session`: `?ReleaseTerminalResponse . End`
+    AwaitingReleaseTerminalResponse;
+}
 
 /// A session of the client, in the state `State`; it starts in [`Start`].
 ///
@@ -220,686 +164,509 @@ typed::roles::role! {
     state Initialized = tables::client::INITIALIZED, resumable;
 }
 
-impl AcpClient<Start> {
-    /// Opens the session: the client says which version of the protocol and which features it supports.
-    ///
-    /// Sends the request `initialize`; the session goes on as [`AwaitingInitializeResponse`].
-    ///
-    /// `!Initialize . AwaitingInitializeResponse`, `acp-v1.session`; in [`Start`].
-    pub fn send_initialize(
-        self,
-        params: types::InitializeRequest,
-    ) -> typed::Step<AcpClient<AwaitingInitializeResponse>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE, &params)
+typed::roles::methods! {
+    impl AcpClient<Start> {
+        /// Opens the session: the client says which version of the protocol and which features it supports.
+        ///
+        /// Sends the request `initialize`; the session goes on as [`AwaitingInitializeResponse`].
+        ///
+        /// `!Initialize . AwaitingInitializeResponse`, `acp-v1.session`; in [`Start`].
+        pub fn send_initialize(self, params: types::InitializeRequest)
+            -> typed::Step<AcpClient<AwaitingInitializeResponse>, typed::StepError<Self>>
+            => send_on(INITIALIZE);
+
+        /// Opens the session: the client says which version of the protocol and which features it supports.
+        ///
+        /// Sends the request `initialize` and waits for its reply; the session goes on as [`Initialized`].
+        /// If the peer refuses, the session is [`Start`].
+        ///
+        /// `!Initialize . ?InitializeResponse . Initialized`, `acp-v1.session`; in [`Start`].
+        pub fn initialize(self, params: types::InitializeRequest)
+            -> typed::Advance<(types::InitializeResponse, AcpClient<Initialized>), Self>
+            => exchange_on(INITIALIZE);
     }
 
-    /// Opens the session: the client says which version of the protocol and which features it supports.
-    ///
-    /// Sends the request `initialize` and waits for its reply; the session goes on as [`Initialized`].
-    /// If the peer refuses, the session is [`Start`].
-    ///
-    /// `!Initialize . ?InitializeResponse . Initialized`, `acp-v1.session`; in [`Start`].
-    pub fn initialize(
-        self,
-        params: types::InitializeRequest,
-    ) -> typed::Advance<(types::InitializeResponse, AcpClient<Initialized>), Self> {
-        self.session.exchange_on(messages::INITIALIZE, &params)
-    }
-}
-
-impl AcpClient<AwaitingInitializeResponse> {
-    /// Waits for `InitializeResponse`, the reply to `initialize`; the session goes on as [`Initialized`].
-    /// If the peer refuses, the session is [`Start`].
-    ///
-    /// `?InitializeResponse . Initialized`, `acp-v1.session`; in [`AwaitingInitializeResponse`].
-    pub fn recv_initialize_response(
-        self,
-    ) -> typed::Step<
-        (types::InitializeResponse, AcpClient<Initialized>),
-        typed::StepError<AcpClient<Start>>,
-    > {
-        self.session.receive_on(messages::INITIALIZE_RESPONSE)
-    }
-}
-
-impl AcpClient<Initialized> {
-    /// Starts a conversation. The agent chooses its id.
-    ///
-    /// Sends the request `session/new`, which opens a sub-session; it is [`AwaitingNewSessionResponse`].
-    /// Needs the capability `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
-    ///
-    /// `*( !NewSession . AwaitingNewSessionResponse )`, `acp-v1.session`; in [`Initialized`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_new_session(
-        &self,
-        params: types::NewSessionRequest,
-    ) -> Result<client::Conversation<AwaitingNewSessionResponse>, AcpError> {
-        self.session.open(messages::NEW_SESSION, &params).await.map(client::Conversation::at)
+    impl AcpClient<AwaitingInitializeResponse> {
+        /// Waits for `InitializeResponse`, the reply to `initialize`; the session goes on as [`Initialized`].
+        /// If the peer refuses, the session is [`Start`].
+        ///
+        /// `?InitializeResponse . Initialized`, `acp-v1.session`; in [`AwaitingInitializeResponse`].
+        pub fn recv_initialize_response(self)
+            -> typed::Step<(types::InitializeResponse, AcpClient<Initialized>), typed::StepError<AcpClient<Start>>>
+            => receive_on(INITIALIZE_RESPONSE);
     }
 
-    /// Starts a conversation. The agent chooses its id.
-    ///
-    /// Sends the request `session/new`, which opens a sub-session, and waits for its reply; the sub-session is [`Idle`].
-    /// Needs the capability `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
-    ///
-    /// `*( !NewSession . ?NewSessionResponse . Idle )`, `acp-v1.session`; in [`Initialized`].
-    pub fn new_session(
-        &self,
-        params: types::NewSessionRequest,
-    ) -> client::CancellableCall<'_, (types::NewSessionResponse, client::Conversation<Idle>)> {
-        self.session.open_exchange(messages::NEW_SESSION, &params)
+    impl AcpClient<Initialized> {
+        /// Starts a conversation. The agent chooses its id.
+        ///
+        /// Sends the request `session/new`, which opens a sub-session; it is [`AwaitingNewSessionResponse`].
+        /// Needs the capability `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
+        ///
+        /// `*( !NewSession . AwaitingNewSessionResponse )`, `acp-v1.session`; in [`Initialized`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_new_session(&self, params: types::NewSessionRequest)
+            -> Result<client::Conversation<AwaitingNewSessionResponse>, AcpError>
+            => open(NEW_SESSION);
+
+        /// Starts a conversation. The agent chooses its id.
+        ///
+        /// Sends the request `session/new`, which opens a sub-session, and waits for its reply; the sub-session is [`Idle`].
+        /// Needs the capability `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
+        ///
+        /// `*( !NewSession . ?NewSessionResponse . Idle )`, `acp-v1.session`; in [`Initialized`].
+        pub fn new_session(&self, params: types::NewSessionRequest)
+            -> client::CancellableCall<'_, (types::NewSessionResponse, client::Conversation<Idle>)>
+            => open_exchange(NEW_SESSION);
+
+        /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
+        ///
+        /// Sends the request `session/load`, which opens a sub-session; it is [`Loading`].
+        /// Needs the capabilities `server.loadSession`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
+        ///
+        /// `*( !LoadSession . Loading )`, `acp-v1.session`; in [`Initialized`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_load_session(&self, params: types::LoadSessionRequest)
+            -> Result<client::Conversation<Loading>, AcpError> => open(LOAD_SESSION);
+
+        /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
+        ///
+        /// Sends the request `session/load`, which opens a sub-session, and waits for its reply; the sub-session is [`Idle`].
+        /// Needs the capabilities `server.loadSession`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
+        ///
+        /// `*( !LoadSession . ?LoadSessionResponse . Idle )`, `acp-v1.session`; in [`Initialized`].
+        pub fn load_session(&self, params: types::LoadSessionRequest)
+            -> client::CancellableCall<'_, (types::LoadSessionResponse, client::Conversation<Idle>)>
+            => open_exchange(LOAD_SESSION);
+
+        /// Continues an earlier conversation without repeating it.
+        ///
+        /// Sends the request `session/resume`, which opens a sub-session; it is [`Resuming`].
+        /// Needs the capabilities `server.sessionCapabilities.resume`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
+        ///
+        /// `*( !ResumeSession . Resuming )`, `acp-v1.session`; in [`Initialized`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_resume_session(&self, params: types::ResumeSessionRequest)
+            -> Result<client::Conversation<Resuming>, AcpError> => open(RESUME_SESSION);
+
+        /// Continues an earlier conversation without repeating it.
+        ///
+        /// Sends the request `session/resume`, which opens a sub-session, and waits for its reply; the sub-session is [`Idle`].
+        /// Needs the capabilities `server.sessionCapabilities.resume`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
+        ///
+        /// `*( !ResumeSession . ?ResumeSessionResponse . Idle )`, `acp-v1.session`; in [`Initialized`].
+        pub fn resume_session(&self, params: types::ResumeSessionRequest)
+            -> client::CancellableCall<'_, (types::ResumeSessionResponse, client::Conversation<Idle>)>
+            => open_exchange(RESUME_SESSION);
+
+        /// Authenticates the user with one of the methods that the agent has offered in its reply to `initialize`.
+        ///
+        /// Sends the request `authenticate` and returns its reply; any number at once.
+        ///
+        /// `*( !Authenticate . ?AuthenticateResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn authenticate(&self, params: types::AuthenticateRequest)
+            -> client::CancellableCall<'_, types::AuthenticateResponse> => call(AUTHENTICATE);
+
+        /// Ends the authenticated state.
+        ///
+        /// Sends the request `logout` and returns its reply; any number at once.
+        /// Needs the capability `server.auth.logout`.
+        ///
+        /// `*( !Logout . ?LogoutResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn logout(&self, params: types::LogoutRequest)
+            -> client::CancellableCall<'_, types::LogoutResponse> => call(LOGOUT);
+
+        /// Lists the conversations that the agent knows, one page at a time.
+        ///
+        /// Sends the request `session/list` and returns its reply; any number at once.
+        /// Needs the capability `server.sessionCapabilities.list`.
+        ///
+        /// `*( !ListSessions . ?ListSessionsResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn list_sessions(&self, params: types::ListSessionsRequest)
+            -> client::CancellableCall<'_, types::ListSessionsResponse> => call(LIST_SESSIONS);
+
+        /// Sends the request of [`AcpClient::list_sessions`] for page after page of its result, on demand.
+        pub fn list_sessions_pages(&self, params: types::ListSessionsRequest)
+            -> typed::Pages<'_, types::ListSessionsResponse>
+            => pages(LIST_SESSIONS, ["cursor"], ["nextCursor"]);
+
+        /// Removes a conversation from the agent's list.
+        ///
+        /// Sends the request `session/delete` and returns its reply; any number at once.
+        /// Needs the capability `server.sessionCapabilities.delete`.
+        ///
+        /// `*( !DeleteSession . ?DeleteSessionResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn delete_session(&self, params: types::DeleteSessionRequest)
+            -> client::CancellableCall<'_, types::DeleteSessionResponse> => call(DELETE_SESSION);
+
+        /// A request that is not part of the protocol. Its method begins with `_`.
+        ///
+        /// Sends a request whose method fits `_*` and returns its reply; any number at once.
+        ///
+        /// `*( !Extension . ?ExtensionResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> client::CancellableCall<'_, Option<typed::Value>> => call(EXTENSION);
+
+        /// A notification that is not part of the protocol. Its method begins with `_`.
+        ///
+        /// Sends a notification whose method fits `_*`.
+        ///
+        /// `*( !ExtensionNotification . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn send_extension_notification(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION_NOTIFICATION);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `acp-v1.session`; in [`Initialized`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
-    ///
-    /// Sends the request `session/load`, which opens a sub-session; it is [`Loading`].
-    /// Needs the capabilities `server.loadSession`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
-    ///
-    /// `*( !LoadSession . Loading )`, `acp-v1.session`; in [`Initialized`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_load_session(
-        &self,
-        params: types::LoadSessionRequest,
-    ) -> Result<client::Conversation<Loading>, AcpError> {
-        self.session.open(messages::LOAD_SESSION, &params).await.map(client::Conversation::at)
+    impl client::Conversation<AwaitingNewSessionResponse> {
+        /// Waits for `NewSessionResponse`, the reply to `session/new`; the sub-session goes on as [`Idle`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?NewSessionResponse . Idle`, `acp-v1.session`; in [`AwaitingNewSessionResponse`].
+        pub fn recv_new_session_response(self)
+            -> typed::Step<(types::NewSessionResponse, client::Conversation<Idle>), AcpError>
+            => receive_on(NEW_SESSION_RESPONSE);
     }
 
-    /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
-    ///
-    /// Sends the request `session/load`, which opens a sub-session, and waits for its reply; the sub-session is [`Idle`].
-    /// Needs the capabilities `server.loadSession`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
-    ///
-    /// `*( !LoadSession . ?LoadSessionResponse . Idle )`, `acp-v1.session`; in [`Initialized`].
-    pub fn load_session(
-        &self,
-        params: types::LoadSessionRequest,
-    ) -> client::CancellableCall<'_, (types::LoadSessionResponse, client::Conversation<Idle>)> {
-        self.session.open_exchange(messages::LOAD_SESSION, &params)
+    impl client::Conversation<Idle> {
+        /// Sends the user's message. The reply ends the turn, with the reason why the agent has stopped.
+        ///
+        /// Sends the request `session/prompt`; the sub-session goes on as [`Turn`].
+        ///
+        /// `!Prompt . Turn`, `acp-v1.session`; in [`Idle`].
+        pub fn send_prompt(self, params: types::PromptRequest)
+            -> typed::Step<client::Conversation<Turn>, typed::StepError<Self>> => send_on(PROMPT);
+
+        /// Ends a conversation. The agent stops what it does in it.
+        ///
+        /// Sends the request `session/close`; the sub-session goes on as [`Closed`].
+        /// Needs the capability `server.sessionCapabilities.close`.
+        ///
+        /// `!CloseSession . Closed`, `acp-v1.session`; in [`Idle`] and [`Turn`].
+        pub fn send_close_session(self, params: types::CloseSessionRequest)
+            -> typed::Step<client::Conversation<Closed>, typed::StepError<Self>>
+            => send_on(CLOSE_SESSION);
+
+        /// Ends a conversation. The agent stops what it does in it.
+        ///
+        /// Sends the request `session/close` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is [`Idle`].
+        /// Needs the capability `server.sessionCapabilities.close`.
+        ///
+        /// `!CloseSession . ?CloseSessionResponse . End`, `acp-v1.session`; in [`Idle`].
+        pub fn close_session(self, params: types::CloseSessionRequest)
+            -> typed::Advance<types::CloseSessionResponse, Self> => exchange_last(CLOSE_SESSION);
+
+        /// Asks the agent to stop its turn early. The turn still ends with the reply to its prompt.
+        ///
+        /// Sends the notification `session/cancel`.
+        ///
+        /// `*( !Cancel . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_>
+            => notify(CANCEL);
+
+        /// Changes the mode in which the agent works.
+        ///
+        /// Sends the request `session/set_mode` and returns its reply; any number at once.
+        ///
+        /// `*( !SetMode . ?SetModeResponse . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        pub fn set_mode(&self, params: types::SetSessionModeRequest)
+            -> client::CancellableCall<'_, types::SetSessionModeResponse> => call(SET_MODE);
+
+        /// Changes an option of the conversation, such as the model.
+        ///
+        /// Sends the request `session/set_config_option` and returns its reply; any number at once.
+        ///
+        /// `*( !SetConfigOption . ?SetConfigOptionResponse . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        pub fn set_config_option(&self, params: types::SetSessionConfigOptionRequest)
+            -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse>
+            => call(SET_CONFIG_OPTION);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn next(&mut self) -> Result<client::IdleNext, AcpError>
+            => next_here(client::IdleNext);
     }
 
-    /// Continues an earlier conversation without repeating it.
-    ///
-    /// Sends the request `session/resume`, which opens a sub-session; it is [`Resuming`].
-    /// Needs the capabilities `server.sessionCapabilities.resume`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
-    ///
-    /// `*( !ResumeSession . Resuming )`, `acp-v1.session`; in [`Initialized`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_resume_session(
-        &self,
-        params: types::ResumeSessionRequest,
-    ) -> Result<client::Conversation<Resuming>, AcpError> {
-        self.session.open(messages::RESUME_SESSION, &params).await.map(client::Conversation::at)
+    impl client::Conversation<Turn> {
+        /// Waits for `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Idle`].
+        /// If the peer refuses, the sub-session is [`Idle`].
+        ///
+        /// `?PromptResponse . Idle`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
+        pub fn recv_prompt_response(self)
+            -> typed::Step<(types::PromptResponse, client::Conversation<Idle>), typed::StepError<client::Conversation<Idle>>>
+            => receive_on(PROMPT_RESPONSE);
+
+        /// Ends a conversation. The agent stops what it does in it.
+        ///
+        /// Sends the request `session/close`; the sub-session goes on as [`Closing`].
+        /// Needs the capability `server.sessionCapabilities.close`.
+        ///
+        /// `!CloseSession . Closing`, `acp-v1.session`; in [`Idle`] and [`Turn`].
+        pub fn send_close_session(self, params: types::CloseSessionRequest)
+            -> typed::Step<client::Conversation<Closing>, typed::StepError<Self>>
+            => send_on(CLOSE_SESSION);
+
+        /// See [`client::Conversation::send_cancel`].
+        pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_>
+            => notify(CANCEL);
+
+        /// See [`client::Conversation::set_mode`].
+        pub fn set_mode(&self, params: types::SetSessionModeRequest)
+            -> client::CancellableCall<'_, types::SetSessionModeResponse> => call(SET_MODE);
+
+        /// See [`client::Conversation::set_config_option`].
+        pub fn set_config_option(&self, params: types::SetSessionConfigOptionRequest)
+            -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse>
+            => call(SET_CONFIG_OPTION);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?PromptResponse . Idle & ?PromptError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn next(self) -> typed::Step<client::TurnNext, AcpError> => next_on(client::TurnNext);
     }
 
-    /// Continues an earlier conversation without repeating it.
-    ///
-    /// Sends the request `session/resume`, which opens a sub-session, and waits for its reply; the sub-session is [`Idle`].
-    /// Needs the capabilities `server.sessionCapabilities.resume`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
-    ///
-    /// `*( !ResumeSession . ?ResumeSessionResponse . Idle )`, `acp-v1.session`; in [`Initialized`].
-    pub fn resume_session(
-        &self,
-        params: types::ResumeSessionRequest,
-    ) -> client::CancellableCall<'_, (types::ResumeSessionResponse, client::Conversation<Idle>)> {
-        self.session.open_exchange(messages::RESUME_SESSION, &params)
+    impl client::Conversation<Closing> {
+        /// Waits for `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Closed`].
+        /// If the peer refuses, the sub-session is [`Closed`].
+        ///
+        /// `?PromptResponse . Closed`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
+        pub fn recv_prompt_response(self)
+            -> typed::Step<(types::PromptResponse, client::Conversation<Closed>), typed::StepError<client::Conversation<Closed>>>
+            => receive_on(PROMPT_RESPONSE);
+
+        /// Waits for `CloseSessionResponse`, the reply to `session/close`; the sub-session goes on as [`Stopping`].
+        /// If the peer refuses, the sub-session is [`Turn`].
+        ///
+        /// `?CloseSessionResponse . Stopping`, `acp-v1.session`; in [`Closing`] and [`Closed`].
+        pub fn recv_close_session_response(self)
+            -> typed::Step<(types::CloseSessionResponse, client::Conversation<Stopping>), typed::StepError<client::Conversation<Turn>>>
+            => receive_on(CLOSE_SESSION_RESPONSE);
+
+        /// See [`client::Conversation::send_cancel`].
+        pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_>
+            => notify(CANCEL);
+
+        /// See [`client::Conversation::set_mode`].
+        pub fn set_mode(&self, params: types::SetSessionModeRequest)
+            -> client::CancellableCall<'_, types::SetSessionModeResponse> => call(SET_MODE);
+
+        /// See [`client::Conversation::set_config_option`].
+        pub fn set_config_option(&self, params: types::SetSessionConfigOptionRequest)
+            -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse>
+            => call(SET_CONFIG_OPTION);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?PromptResponse . Closed & ?PromptError . Closed & ?CloseSessionResponse . Stopping & ?CloseSessionError . Turn`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn next(self) -> typed::Step<client::ClosingNext, AcpError>
+            => next_on(client::ClosingNext);
     }
 
-    /// Authenticates the user with one of the methods that the agent has offered in its reply to `initialize`.
-    ///
-    /// Sends the request `authenticate` and returns its reply; any number at once.
-    ///
-    /// `*( !Authenticate . ?AuthenticateResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn authenticate(
-        &self,
-        params: types::AuthenticateRequest,
-    ) -> client::CancellableCall<'_, types::AuthenticateResponse> {
-        self.session.call(messages::AUTHENTICATE, &params)
+    impl client::Conversation<Closed> {
+        /// Waits for `CloseSessionResponse`, the reply to `session/close`; the sub-session is over.
+        /// If the peer refuses, the sub-session is [`Idle`].
+        ///
+        /// `?CloseSessionResponse . End`, `acp-v1.session`; in [`Closing`] and [`Closed`].
+        pub fn recv_close_session_response(self)
+            -> typed::Step<types::CloseSessionResponse, typed::StepError<client::Conversation<Idle>>>
+            => receive_last(CLOSE_SESSION_RESPONSE);
+
+        /// See [`client::Conversation::send_cancel`].
+        pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_>
+            => notify(CANCEL);
+
+        /// See [`client::Conversation::set_mode`].
+        pub fn set_mode(&self, params: types::SetSessionModeRequest)
+            -> client::CancellableCall<'_, types::SetSessionModeResponse> => call(SET_MODE);
+
+        /// See [`client::Conversation::set_config_option`].
+        pub fn set_config_option(&self, params: types::SetSessionConfigOptionRequest)
+            -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse>
+            => call(SET_CONFIG_OPTION);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?CloseSessionResponse . End & ?CloseSessionError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn next(self) -> typed::Step<client::ClosedNext, AcpError>
+            => next_on(client::ClosedNext);
     }
 
-    /// Ends the authenticated state.
-    ///
-    /// Sends the request `logout` and returns its reply; any number at once.
-    /// Needs the capability `server.auth.logout`.
-    ///
-    /// `*( !Logout . ?LogoutResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn logout(
-        &self,
-        params: types::LogoutRequest,
-    ) -> client::CancellableCall<'_, types::LogoutResponse> {
-        self.session.call(messages::LOGOUT, &params)
+    impl client::Conversation<Stopping> {
+        /// Waits for `PromptResponse`, the reply to `session/prompt`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?PromptResponse . End`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
+        pub fn recv_prompt_response(self) -> typed::Step<types::PromptResponse, AcpError>
+            => receive_last(PROMPT_RESPONSE);
+
+        /// See [`client::Conversation::send_cancel`].
+        pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_>
+            => notify(CANCEL);
+
+        /// See [`client::Conversation::set_mode`].
+        pub fn set_mode(&self, params: types::SetSessionModeRequest)
+            -> client::CancellableCall<'_, types::SetSessionModeResponse> => call(SET_MODE);
+
+        /// See [`client::Conversation::set_config_option`].
+        pub fn set_config_option(&self, params: types::SetSessionConfigOptionRequest)
+            -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse>
+            => call(SET_CONFIG_OPTION);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?PromptResponse . End & ?PromptError . End`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn next(self) -> typed::Step<client::StoppingNext, AcpError>
+            => next_on(client::StoppingNext);
     }
 
-    /// Lists the conversations that the agent knows, one page at a time.
-    ///
-    /// Sends the request `session/list` and returns its reply; any number at once.
-    /// Needs the capability `server.sessionCapabilities.list`.
-    ///
-    /// `*( !ListSessions . ?ListSessionsResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn list_sessions(
-        &self,
-        params: types::ListSessionsRequest,
-    ) -> client::CancellableCall<'_, types::ListSessionsResponse> {
-        self.session.call(messages::LIST_SESSIONS, &params)
+    impl client::Conversation<Loading> {
+        /// Waits for the notification `session/update`; the sub-session stays [`Loading`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Update . Loading`, `acp-v1.session`; in [`Loading`] and [`Resuming`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn recv_update(&mut self) -> Result<types::SessionNotification, AcpError>
+            => receive_here(UPDATE);
+
+        /// Waits for `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Loading`].
+        pub fn recv_load_session_response(self)
+            -> typed::Step<(types::LoadSessionResponse, client::Conversation<Idle>), AcpError>
+            => receive_on(LOAD_SESSION_RESPONSE);
+
+        /// Waits for whatever the peer sends next. If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Update . Loading & ?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn next(self) -> typed::Step<client::LoadingNext, AcpError>
+            => next_on(client::LoadingNext);
     }
 
-    /// Sends the request of [`AcpClient::list_sessions`] for page after page of its result, on demand.
-    pub fn list_sessions_pages(
-        &self,
-        params: types::ListSessionsRequest,
-    ) -> typed::Pages<'_, types::ListSessionsResponse> {
-        self.session.pages(messages::LIST_SESSIONS, &params, &["cursor"], &["nextCursor"])
+    impl client::Conversation<Resuming> {
+        /// Waits for the notification `session/update`; the sub-session stays [`Resuming`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Update . Resuming`, `acp-v1.session`; in [`Loading`] and [`Resuming`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn recv_update(&mut self) -> Result<types::SessionNotification, AcpError>
+            => receive_here(UPDATE);
+
+        /// Waits for `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Resuming`].
+        pub fn recv_resume_session_response(self)
+            -> typed::Step<(types::ResumeSessionResponse, client::Conversation<Idle>), AcpError>
+            => receive_on(RESUME_SESSION_RESPONSE);
+
+        /// Waits for whatever the peer sends next. If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Update . Resuming & ?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn next(self) -> typed::Step<client::ResumingNext, AcpError>
+            => next_on(client::ResumingNext);
     }
 
-    /// Removes a conversation from the agent's list.
-    ///
-    /// Sends the request `session/delete` and returns its reply; any number at once.
-    /// Needs the capability `server.sessionCapabilities.delete`.
-    ///
-    /// `*( !DeleteSession . ?DeleteSessionResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn delete_session(
-        &self,
-        params: types::DeleteSessionRequest,
-    ) -> client::CancellableCall<'_, types::DeleteSessionResponse> {
-        self.session.call(messages::DELETE_SESSION, &params)
+    impl client::Terminal<BeforeCreateTerminalResponse> {
+        /// Sends `CreateTerminalResponse`, the reply to `terminal/create`; the sub-session goes on as [`Running`].
+        ///
+        /// `!CreateTerminalResponse . Running`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`].
+        pub fn send_create_terminal_response(self, result: types::CreateTerminalResponse)
+            -> typed::Step<client::Terminal<Running>, typed::StepError<Self>>
+            => send_on(CREATE_TERMINAL_RESPONSE);
+
+        /// Sends an error in reply to `terminal/create`; the sub-session is over.
+        ///
+        /// `!CreateTerminalError . End`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(CREATE_TERMINAL);
+
+        /// Waits until the peer cancels the request `terminal/create`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of CreateTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        pub async fn cancelled(&self) => cancelled(CREATE_TERMINAL);
     }
 
-    /// A request that is not part of the protocol. Its method begins with `_`.
-    ///
-    /// Sends a request whose method fits `_*` and returns its reply; any number at once.
-    ///
-    /// `*( !Extension . ?ExtensionResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> client::CancellableCall<'_, Option<typed::Value>> {
-        self.session.call(messages::EXTENSION, &params)
+    impl client::Terminal<Running> {
+        /// Waits for the request `terminal/release`; the sub-session goes on as [`BeforeReleaseTerminalResponse`].
+        ///
+        /// `?ReleaseTerminal . BeforeReleaseTerminalResponse`, `acp-v1.session`; in [`Running`].
+        pub fn recv_release_terminal(self)
+            -> typed::Step<(types::ReleaseTerminalRequest, client::Terminal<BeforeReleaseTerminalResponse>), AcpError>
+            => receive_on(RELEASE_TERMINAL);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?ReleaseTerminal . BeforeReleaseTerminalResponse`, `acp-v1.session`; in [`Running`] and [`BeforeReleaseTerminalResponse`].
+        pub fn next(self) -> typed::Step<client::RunningNext, AcpError>
+            => next_on(client::RunningNext);
     }
 
-    /// A notification that is not part of the protocol. Its method begins with `_`.
-    ///
-    /// Sends a notification whose method fits `_*`.
-    ///
-    /// `*( !ExtensionNotification . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn send_extension_notification(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION_NOTIFICATION, &params)
-    }
+    impl client::Terminal<BeforeReleaseTerminalResponse> {
+        /// Sends `ReleaseTerminalResponse`, the reply to `terminal/release`; the sub-session is over.
+        ///
+        /// `!ReleaseTerminalResponse . End`, `acp-v1.session`; in [`BeforeReleaseTerminalResponse`].
+        pub fn send_release_terminal_response(self, result: types::ReleaseTerminalResponse)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(RELEASE_TERMINAL_RESPONSE);
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `acp-v1.session`; in [`Initialized`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
+        /// Sends an error in reply to `terminal/release`; the sub-session goes on as [`Running`].
+        ///
+        /// `!ReleaseTerminalError . Running`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<client::Terminal<Running>, typed::StepError<Self>>
+            => refuse_on(RELEASE_TERMINAL);
 
-impl client::Conversation<AwaitingNewSessionResponse> {
-    /// Waits for `NewSessionResponse`, the reply to `session/new`; the sub-session goes on as [`Idle`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?NewSessionResponse . Idle`, `acp-v1.session`; in [`AwaitingNewSessionResponse`].
-    pub fn recv_new_session_response(
-        self,
-    ) -> typed::Step<(types::NewSessionResponse, client::Conversation<Idle>), AcpError> {
-        self.session.receive_on(messages::NEW_SESSION_RESPONSE)
-    }
-}
+        /// Waits until the peer cancels the request `terminal/release`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of ReleaseTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        pub async fn cancelled(&self) => cancelled(RELEASE_TERMINAL);
 
-impl client::Conversation<Idle> {
-    /// Sends the user's message. The reply ends the turn, with the reason why the agent has stopped.
-    ///
-    /// Sends the request `session/prompt`; the sub-session goes on as [`Turn`].
-    ///
-    /// `!Prompt . Turn`, `acp-v1.session`; in [`Idle`].
-    pub fn send_prompt(
-        self,
-        params: types::PromptRequest,
-    ) -> typed::Step<client::Conversation<Turn>, typed::StepError<Self>> {
-        self.session.send_on(messages::PROMPT, &params)
-    }
-
-    /// Ends a conversation. The agent stops what it does in it.
-    ///
-    /// Sends the request `session/close`; the sub-session goes on as [`Closed`].
-    /// Needs the capability `server.sessionCapabilities.close`.
-    ///
-    /// `!CloseSession . Closed`, `acp-v1.session`; in [`Idle`] and [`Turn`].
-    pub fn send_close_session(
-        self,
-        params: types::CloseSessionRequest,
-    ) -> typed::Step<client::Conversation<Closed>, typed::StepError<Self>> {
-        self.session.send_on(messages::CLOSE_SESSION, &params)
-    }
-
-    /// Ends a conversation. The agent stops what it does in it.
-    ///
-    /// Sends the request `session/close` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is [`Idle`].
-    /// Needs the capability `server.sessionCapabilities.close`.
-    ///
-    /// `!CloseSession . ?CloseSessionResponse . End`, `acp-v1.session`; in [`Idle`].
-    pub fn close_session(
-        self,
-        params: types::CloseSessionRequest,
-    ) -> typed::Advance<types::CloseSessionResponse, Self> {
-        self.session.exchange_last(messages::CLOSE_SESSION, &params)
-    }
-
-    /// Asks the agent to stop its turn early. The turn still ends with the reply to its prompt.
-    ///
-    /// Sends the notification `session/cancel`.
-    ///
-    /// `*( !Cancel . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::CANCEL, &params)
-    }
-
-    /// Changes the mode in which the agent works.
-    ///
-    /// Sends the request `session/set_mode` and returns its reply; any number at once.
-    ///
-    /// `*( !SetMode . ?SetModeResponse . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    pub fn set_mode(
-        &self,
-        params: types::SetSessionModeRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionModeResponse> {
-        self.session.call(messages::SET_MODE, &params)
-    }
-
-    /// Changes an option of the conversation, such as the model.
-    ///
-    /// Sends the request `session/set_config_option` and returns its reply; any number at once.
-    ///
-    /// `*( !SetConfigOption . ?SetConfigOptionResponse . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    pub fn set_config_option(
-        &self,
-        params: types::SetSessionConfigOptionRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse> {
-        self.session.call(messages::SET_CONFIG_OPTION, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn next(&mut self) -> Result<client::IdleNext, AcpError> {
-        self.session.next_here(client::IdleNext::read).await
-    }
-}
-
-impl client::Conversation<Turn> {
-    /// Waits for `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Idle`].
-    /// If the peer refuses, the sub-session is [`Idle`].
-    ///
-    /// `?PromptResponse . Idle`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
-    pub fn recv_prompt_response(
-        self,
-    ) -> typed::Step<
-        (types::PromptResponse, client::Conversation<Idle>),
-        typed::StepError<client::Conversation<Idle>>,
-    > {
-        self.session.receive_on(messages::PROMPT_RESPONSE)
-    }
-
-    /// Ends a conversation. The agent stops what it does in it.
-    ///
-    /// Sends the request `session/close`; the sub-session goes on as [`Closing`].
-    /// Needs the capability `server.sessionCapabilities.close`.
-    ///
-    /// `!CloseSession . Closing`, `acp-v1.session`; in [`Idle`] and [`Turn`].
-    pub fn send_close_session(
-        self,
-        params: types::CloseSessionRequest,
-    ) -> typed::Step<client::Conversation<Closing>, typed::StepError<Self>> {
-        self.session.send_on(messages::CLOSE_SESSION, &params)
-    }
-
-    /// See [`client::Conversation::send_cancel`].
-    pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::CANCEL, &params)
-    }
-
-    /// See [`client::Conversation::set_mode`].
-    pub fn set_mode(
-        &self,
-        params: types::SetSessionModeRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionModeResponse> {
-        self.session.call(messages::SET_MODE, &params)
-    }
-
-    /// See [`client::Conversation::set_config_option`].
-    pub fn set_config_option(
-        &self,
-        params: types::SetSessionConfigOptionRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse> {
-        self.session.call(messages::SET_CONFIG_OPTION, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?PromptResponse . Idle & ?PromptError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn next(self) -> typed::Step<client::TurnNext, AcpError> {
-        self.session.next_on(client::TurnNext::read)
-    }
-}
-
-impl client::Conversation<Closing> {
-    /// Waits for `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Closed`].
-    /// If the peer refuses, the sub-session is [`Closed`].
-    ///
-    /// `?PromptResponse . Closed`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
-    pub fn recv_prompt_response(
-        self,
-    ) -> typed::Step<
-        (types::PromptResponse, client::Conversation<Closed>),
-        typed::StepError<client::Conversation<Closed>>,
-    > {
-        self.session.receive_on(messages::PROMPT_RESPONSE)
-    }
-
-    /// Waits for `CloseSessionResponse`, the reply to `session/close`; the sub-session goes on as [`Stopping`].
-    /// If the peer refuses, the sub-session is [`Turn`].
-    ///
-    /// `?CloseSessionResponse . Stopping`, `acp-v1.session`; in [`Closing`] and [`Closed`].
-    pub fn recv_close_session_response(
-        self,
-    ) -> typed::Step<
-        (types::CloseSessionResponse, client::Conversation<Stopping>),
-        typed::StepError<client::Conversation<Turn>>,
-    > {
-        self.session.receive_on(messages::CLOSE_SESSION_RESPONSE)
-    }
-
-    /// See [`client::Conversation::send_cancel`].
-    pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::CANCEL, &params)
-    }
-
-    /// See [`client::Conversation::set_mode`].
-    pub fn set_mode(
-        &self,
-        params: types::SetSessionModeRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionModeResponse> {
-        self.session.call(messages::SET_MODE, &params)
-    }
-
-    /// See [`client::Conversation::set_config_option`].
-    pub fn set_config_option(
-        &self,
-        params: types::SetSessionConfigOptionRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse> {
-        self.session.call(messages::SET_CONFIG_OPTION, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?PromptResponse . Closed & ?PromptError . Closed & ?CloseSessionResponse . Stopping & ?CloseSessionError . Turn`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn next(self) -> typed::Step<client::ClosingNext, AcpError> {
-        self.session.next_on(client::ClosingNext::read)
-    }
-}
-
-impl client::Conversation<Closed> {
-    /// Waits for `CloseSessionResponse`, the reply to `session/close`; the sub-session is over.
-    /// If the peer refuses, the sub-session is [`Idle`].
-    ///
-    /// `?CloseSessionResponse . End`, `acp-v1.session`; in [`Closing`] and [`Closed`].
-    pub fn recv_close_session_response(
-        self,
-    ) -> typed::Step<types::CloseSessionResponse, typed::StepError<client::Conversation<Idle>>> {
-        self.session.receive_last(messages::CLOSE_SESSION_RESPONSE)
-    }
-
-    /// See [`client::Conversation::send_cancel`].
-    pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::CANCEL, &params)
-    }
-
-    /// See [`client::Conversation::set_mode`].
-    pub fn set_mode(
-        &self,
-        params: types::SetSessionModeRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionModeResponse> {
-        self.session.call(messages::SET_MODE, &params)
-    }
-
-    /// See [`client::Conversation::set_config_option`].
-    pub fn set_config_option(
-        &self,
-        params: types::SetSessionConfigOptionRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse> {
-        self.session.call(messages::SET_CONFIG_OPTION, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?CloseSessionResponse . End & ?CloseSessionError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn next(self) -> typed::Step<client::ClosedNext, AcpError> {
-        self.session.next_on(client::ClosedNext::read)
-    }
-}
-
-impl client::Conversation<Stopping> {
-    /// Waits for `PromptResponse`, the reply to `session/prompt`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?PromptResponse . End`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
-    pub fn recv_prompt_response(self) -> typed::Step<types::PromptResponse, AcpError> {
-        self.session.receive_last(messages::PROMPT_RESPONSE)
-    }
-
-    /// See [`client::Conversation::send_cancel`].
-    pub fn send_cancel(&self, params: types::CancelNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::CANCEL, &params)
-    }
-
-    /// See [`client::Conversation::set_mode`].
-    pub fn set_mode(
-        &self,
-        params: types::SetSessionModeRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionModeResponse> {
-        self.session.call(messages::SET_MODE, &params)
-    }
-
-    /// See [`client::Conversation::set_config_option`].
-    pub fn set_config_option(
-        &self,
-        params: types::SetSessionConfigOptionRequest,
-    ) -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse> {
-        self.session.call(messages::SET_CONFIG_OPTION, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?PromptResponse . End & ?PromptError . End`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn next(self) -> typed::Step<client::StoppingNext, AcpError> {
-        self.session.next_on(client::StoppingNext::read)
-    }
-}
-
-impl client::Conversation<Loading> {
-    /// Waits for the notification `session/update`; the sub-session stays [`Loading`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Update . Loading`, `acp-v1.session`; in [`Loading`] and [`Resuming`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn recv_update(&mut self) -> Result<types::SessionNotification, AcpError> {
-        self.session.receive_here(messages::UPDATE).await
-    }
-
-    /// Waits for `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Loading`].
-    pub fn recv_load_session_response(
-        self,
-    ) -> typed::Step<(types::LoadSessionResponse, client::Conversation<Idle>), AcpError> {
-        self.session.receive_on(messages::LOAD_SESSION_RESPONSE)
-    }
-
-    /// Waits for whatever the peer sends next.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Update . Loading & ?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn next(self) -> typed::Step<client::LoadingNext, AcpError> {
-        self.session.next_on(client::LoadingNext::read)
-    }
-}
-
-impl client::Conversation<Resuming> {
-    /// Waits for the notification `session/update`; the sub-session stays [`Resuming`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Update . Resuming`, `acp-v1.session`; in [`Loading`] and [`Resuming`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn recv_update(&mut self) -> Result<types::SessionNotification, AcpError> {
-        self.session.receive_here(messages::UPDATE).await
-    }
-
-    /// Waits for `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Resuming`].
-    pub fn recv_resume_session_response(
-        self,
-    ) -> typed::Step<(types::ResumeSessionResponse, client::Conversation<Idle>), AcpError> {
-        self.session.receive_on(messages::RESUME_SESSION_RESPONSE)
-    }
-
-    /// Waits for whatever the peer sends next.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Update . Resuming & ?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn next(self) -> typed::Step<client::ResumingNext, AcpError> {
-        self.session.next_on(client::ResumingNext::read)
-    }
-}
-
-impl client::Terminal<BeforeCreateTerminalResponse> {
-    /// Sends `CreateTerminalResponse`, the reply to `terminal/create`; the sub-session goes on as [`Running`].
-    ///
-    /// `!CreateTerminalResponse . Running`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`].
-    pub fn send_create_terminal_response(
-        self,
-        result: types::CreateTerminalResponse,
-    ) -> typed::Step<client::Terminal<Running>, typed::StepError<Self>> {
-        self.session.send_on(messages::CREATE_TERMINAL_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `terminal/create`; the sub-session is over.
-    ///
-    /// `!CreateTerminalError . End`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::CREATE_TERMINAL, error)
-    }
-
-    /// Waits until the peer cancels the request `terminal/create`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of CreateTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::CREATE_TERMINAL).await;
-    }
-}
-
-impl client::Terminal<Running> {
-    /// Waits for the request `terminal/release`; the sub-session goes on as [`BeforeReleaseTerminalResponse`].
-    ///
-    /// `?ReleaseTerminal . BeforeReleaseTerminalResponse`, `acp-v1.session`; in [`Running`].
-    pub fn recv_release_terminal(
-        self,
-    ) -> typed::Step<
-        (types::ReleaseTerminalRequest, client::Terminal<BeforeReleaseTerminalResponse>),
-        AcpError,
-    > {
-        self.session.receive_on(messages::RELEASE_TERMINAL)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?ReleaseTerminal . BeforeReleaseTerminalResponse`, `acp-v1.session`; in [`Running`] and [`BeforeReleaseTerminalResponse`].
-    pub fn next(self) -> typed::Step<client::RunningNext, AcpError> {
-        self.session.next_on(client::RunningNext::read)
-    }
-}
-
-impl client::Terminal<BeforeReleaseTerminalResponse> {
-    /// Sends `ReleaseTerminalResponse`, the reply to `terminal/release`; the sub-session is over.
-    ///
-    /// `!ReleaseTerminalResponse . End`, `acp-v1.session`; in [`BeforeReleaseTerminalResponse`].
-    pub fn send_release_terminal_response(
-        self,
-        result: types::ReleaseTerminalResponse,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::RELEASE_TERMINAL_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `terminal/release`; the sub-session goes on as [`Running`].
-    ///
-    /// `!ReleaseTerminalError . Running`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<client::Terminal<Running>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::RELEASE_TERMINAL, error)
-    }
-
-    /// Waits until the peer cancels the request `terminal/release`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of ReleaseTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RELEASE_TERMINAL).await;
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// ``, `acp-v1.session`; in [`Running`] and [`BeforeReleaseTerminalResponse`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn next(&mut self) -> Result<client::BeforeReleaseTerminalResponseNext, AcpError> {
-        self.session.next_here(client::BeforeReleaseTerminalResponseNext::read).await
+        /// Waits for whatever the peer sends next.
+        ///
+        /// ``, `acp-v1.session`; in [`Running`] and [`BeforeReleaseTerminalResponse`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn next(&mut self) -> Result<client::BeforeReleaseTerminalResponseNext, AcpError>
+            => next_here(client::BeforeReleaseTerminalResponseNext);
     }
 }
 
 /// What goes with [`AcpClient`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
-    use super::{messages, typed, types};
+    use super::{typed, types};
 
     /// A request that can be cancelled, and runs until its reply comes.
     pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, ()>;
 
-    /// A conversation between the user and the agent.
-    ///
-    /// A sub-session of `AcpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Conversation`, `acp-v1.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Conversation<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A conversation between the user and the agent.
+        ///
+        /// A sub-session of `AcpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Conversation`, `acp-v1.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
         Conversation is Client of super::PROTOCOL;
         handle = ConversationHandle;
         incoming = ConversationIncomingQueue;
@@ -913,146 +680,88 @@ pub mod client {
         state super::Resuming = super::tables::client::RESUMING;
     }
 
-    /// What `Conversation` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct ConversationHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Conversation` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         ConversationHandle of super::client::Conversation, AcpError;
         send_cancel(types::CancelNotification) => notify(CANCEL);
         set_mode(types::SetSessionModeRequest) -> types::SetSessionModeResponse => call(SET_MODE);
-        set_config_option(types::SetSessionConfigOptionRequest) -> types::SetSessionConfigOptionResponse
-            => call(SET_CONFIG_OPTION);
+        set_config_option(types::SetSessionConfigOptionRequest)
+            -> types::SetSessionConfigOptionResponse => call(SET_CONFIG_OPTION);
         close_session(types::CloseSessionRequest) -> types::CloseSessionResponse
             => call_step(CLOSE_SESSION);
     }
 
     typed::roles::incoming! {
-        ConversationIncoming, ConversationIncomingQueue, ConversationHandler, "sub-session";
-        UPDATE: notification(params) update => Update(types::SessionNotification);
-        ELICIT: request(params) elicit gated
-            => Elicit(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
-        REQUEST_PERMISSION: request(params) request_permission
-            => RequestPermission(types::RequestPermissionRequest, typed::Responder<types::RequestPermissionResponse>);
-        READ_TEXT_FILE: request(params) read_text_file gated
-            => ReadTextFile(types::ReadTextFileRequest, typed::Responder<types::ReadTextFileResponse>);
-        WRITE_TEXT_FILE: request(params) write_text_file gated
-            => WriteTextFile(types::WriteTextFileRequest, typed::Responder<types::WriteTextFileResponse>);
-        CREATE_TERMINAL: opening(params) create_terminal gated
-            => CreateTerminal(types::CreateTerminalRequest, Terminal<super::BeforeCreateTerminalResponse>);
-    }
+        /// Answers what the peer asks while `Conversation` runs.
+        ConversationHandler, ConversationIncoming, ConversationIncomingQueue, "sub-session";
 
-    /// Answers what the peer asks while `Conversation` runs.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait ConversationHandler: Send + Sync + 'static {
         /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
         ///
         /// The notification `session/update`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
-        fn update(
-            &self,
-            context: Context,
-            params: types::SessionNotification,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn update(&self, context: Context, params: types::SessionNotification)
+            => notification(UPDATE) as Update(types::SessionNotification);
 
         /// Asks the user of a conversation to fill in a form or to open a URL.
         ///
         /// The request `elicitation/create` (`if sessionId`); may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
-        fn elicit(
-            &self,
-            context: Context,
-            params: types::CreateElicitationRequest,
-        ) -> impl Future<
-            Output = Result<types::CreateElicitationResponse, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("elicitation/create")
-        }
+        async fn elicit(&self, context: Context, params: types::CreateElicitationRequest)
+            -> Result<types::CreateElicitationResponse, typed::RpcError>
+            => request(ELICIT, gated)
+                as Elicit(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
 
         /// Asks the user whether a tool may run. After a `session/cancel`, the client answers with the outcome `cancelled`.
         ///
         /// The request `session/request_permission`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
-        fn request_permission(
+        async fn request_permission(
             &self,
             context: Context,
             params: types::RequestPermissionRequest,
-        ) -> impl Future<
-            Output = Result<types::RequestPermissionResponse, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("session/request_permission")
-        }
+        )
+            -> Result<types::RequestPermissionResponse, typed::RpcError>
+            => request(REQUEST_PERMISSION)
+                as RequestPermission(types::RequestPermissionRequest, typed::Responder<types::RequestPermissionResponse>);
 
         /// Reads a text file, with changes that are not saved yet.
         ///
         /// The request `fs/read_text_file`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
-        fn read_text_file(
-            &self,
-            context: Context,
-            params: types::ReadTextFileRequest,
-        ) -> impl Future<Output = Result<types::ReadTextFileResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("fs/read_text_file")
-        }
+        async fn read_text_file(&self, context: Context, params: types::ReadTextFileRequest)
+            -> Result<types::ReadTextFileResponse, typed::RpcError>
+            => request(READ_TEXT_FILE, gated)
+                as ReadTextFile(types::ReadTextFileRequest, typed::Responder<types::ReadTextFileResponse>);
 
         /// Writes a text file.
         ///
         /// The request `fs/write_text_file`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
-        fn write_text_file(
-            &self,
-            context: Context,
-            params: types::WriteTextFileRequest,
-        ) -> impl Future<Output = Result<types::WriteTextFileResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("fs/write_text_file")
-        }
+        async fn write_text_file(&self, context: Context, params: types::WriteTextFileRequest)
+            -> Result<types::WriteTextFileResponse, typed::RpcError>
+            => request(WRITE_TEXT_FILE, gated)
+                as WriteTextFile(types::WriteTextFileRequest, typed::Responder<types::WriteTextFileResponse>);
 
         /// Starts a command in a new terminal. The reply comes at once, with the id of the terminal.
         ///
         /// The request `terminal/create`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
-        fn create_terminal(
+        async fn create_terminal(
             &self,
             context: Context,
             params: types::CreateTerminalRequest,
             sub_session: Terminal<super::BeforeCreateTerminalResponse>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("terminal/create"));
-            typed::Unhandled::declined()
-        }
-    }
-
-    /// A command that the client runs for the agent.
-    ///
-    /// A sub-session of `AcpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Terminal`, `acp-v1.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Terminal<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
+        )
+            => opening(CREATE_TERMINAL, gated)
+                as CreateTerminal(types::CreateTerminalRequest, Terminal<super::BeforeCreateTerminalResponse>);
     }
 
     typed::roles::sub_session! {
+        /// A command that the client runs for the agent.
+        ///
+        /// A sub-session of `AcpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Terminal`, `acp-v1.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
         Terminal is Client of super::PROTOCOL;
         incoming = TerminalIncomingQueue;
         state super::BeforeCreateTerminalResponse = super::tables::client::BEFORE_CREATE_TERMINAL_RESPONSE;
@@ -1061,85 +770,49 @@ pub mod client {
     }
 
     typed::roles::incoming! {
-        TerminalIncoming, TerminalIncomingQueue, TerminalHandler, "sub-session";
-        TERMINAL_OUTPUT: request(params) output gated
-            => TerminalOutput(types::TerminalOutputRequest, typed::Responder<types::TerminalOutputResponse>);
-        WAIT_FOR_EXIT: request(params) wait_for_exit gated
-            => WaitForExit(types::WaitForTerminalExitRequest, typed::Responder<types::WaitForTerminalExitResponse>);
-        KILL_TERMINAL: request(params) kill gated
-            => KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>);
-    }
+        /// Answers what the peer asks while `Terminal` runs.
+        TerminalHandler, TerminalIncoming, TerminalIncomingQueue, "sub-session";
 
-    /// Answers what the peer asks while `Terminal` runs.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait TerminalHandler: Send + Sync + 'static {
         /// Reads what the command has written so far, and how it has ended, if it has.
         ///
         /// The request `terminal/output`; may come in [`Running`](super::Running) and [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse), `acp-v1.session`.
-        fn output(
-            &self,
-            context: Context,
-            params: types::TerminalOutputRequest,
-        ) -> impl Future<Output = Result<types::TerminalOutputResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("terminal/output")
-        }
+        async fn output(&self, context: Context, params: types::TerminalOutputRequest)
+            -> Result<types::TerminalOutputResponse, typed::RpcError>
+            => request(TERMINAL_OUTPUT, gated)
+                as TerminalOutput(types::TerminalOutputRequest, typed::Responder<types::TerminalOutputResponse>);
 
         /// Waits until the command has ended.
         ///
         /// The request `terminal/wait_for_exit`; may come in [`Running`](super::Running) and [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse), `acp-v1.session`.
-        fn wait_for_exit(
-            &self,
-            context: Context,
-            params: types::WaitForTerminalExitRequest,
-        ) -> impl Future<
-            Output = Result<types::WaitForTerminalExitResponse, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("terminal/wait_for_exit")
-        }
+        async fn wait_for_exit(&self, context: Context, params: types::WaitForTerminalExitRequest)
+            -> Result<types::WaitForTerminalExitResponse, typed::RpcError>
+            => request(WAIT_FOR_EXIT, gated)
+                as WaitForExit(types::WaitForTerminalExitRequest, typed::Responder<types::WaitForTerminalExitResponse>);
 
         /// Ends the command. The terminal stays.
         ///
         /// The request `terminal/kill`; may come in [`Running`](super::Running) and [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse), `acp-v1.session`.
-        fn kill(
-            &self,
-            context: Context,
-            params: types::KillTerminalRequest,
-        ) -> impl Future<Output = Result<types::KillTerminalResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("terminal/kill")
-        }
-    }
-
-    /// What `AcpClient` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
+        async fn kill(&self, context: Context, params: types::KillTerminalRequest)
+            -> Result<types::KillTerminalResponse, typed::RpcError>
+            => request(KILL_TERMINAL, gated)
+                as KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>);
     }
 
     typed::roles::handle! {
+        /// What `AcpClient` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::AcpClient, AcpError;
-        send_new_session(types::NewSessionRequest) -> Conversation<super::AwaitingNewSessionResponse>
-            => open(NEW_SESSION);
-        new_session(types::NewSessionRequest) -> (types::NewSessionResponse, Conversation<super::Idle>)
-            => exchange(NEW_SESSION);
+        send_new_session(types::NewSessionRequest)
+            -> Conversation<super::AwaitingNewSessionResponse> => open(NEW_SESSION);
+        new_session(types::NewSessionRequest)
+            -> (types::NewSessionResponse, Conversation<super::Idle>) => exchange(NEW_SESSION);
         send_load_session(types::LoadSessionRequest) -> Conversation<super::Loading>
             => open(LOAD_SESSION);
-        load_session(types::LoadSessionRequest) -> (types::LoadSessionResponse, Conversation<super::Idle>)
-            => exchange(LOAD_SESSION);
+        load_session(types::LoadSessionRequest)
+            -> (types::LoadSessionResponse, Conversation<super::Idle>) => exchange(LOAD_SESSION);
         send_resume_session(types::ResumeSessionRequest) -> Conversation<super::Resuming>
             => open(RESUME_SESSION);
-        resume_session(types::ResumeSessionRequest) -> (types::ResumeSessionResponse, Conversation<super::Idle>)
+        resume_session(types::ResumeSessionRequest)
+            -> (types::ResumeSessionResponse, Conversation<super::Idle>)
             => exchange(RESUME_SESSION);
         authenticate(types::AuthenticateRequest) -> types::AuthenticateResponse
             => call(AUTHENTICATE);
@@ -1157,89 +830,57 @@ pub mod client {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        UPDATE: notification(params) update => Update(types::SessionNotification);
-        ELICIT_FOR_REQUEST: request(params) elicit_for_request gated
-            => ElicitForRequest(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
-        ELICITATION_COMPLETE: notification(params) elicitation_complete
-            => ElicitationComplete(types::CompleteElicitationNotification);
-        EXTENSION: request(params) extension
-            => Extension(typed::WithMethod<Option<typed::Value>>, typed::Responder<Option<typed::Value>>);
-        EXTENSION_NOTIFICATION: notification(params) extension_notification
-            => ExtensionNotification(typed::WithMethod<Option<typed::Value>>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
         ///
         /// The notification `session/update`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
         /// Comes here only if no sub-session holds its `session`. Otherwise the value of the sub-session gets it.
-        fn update(
-            &self,
-            context: Context,
-            params: types::SessionNotification,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn update(&self, context: Context, params: types::SessionNotification)
+            => notification(UPDATE) as Update(types::SessionNotification);
 
         /// Asks the same for a request of the client that runs outside of a conversation, such as `authenticate`.
         ///
         /// The request `elicitation/create`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn elicit_for_request(
+        async fn elicit_for_request(
             &self,
             context: Context,
             params: types::CreateElicitationRequest,
-        ) -> impl Future<
-            Output = Result<types::CreateElicitationResponse, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("elicitation/create")
-        }
+        )
+            -> Result<types::CreateElicitationResponse, typed::RpcError>
+            => request(ELICIT_FOR_REQUEST, gated)
+                as ElicitForRequest(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
 
         /// What the user had to do at the URL is done.
         ///
         /// The notification `elicitation/complete`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn elicitation_complete(
+        async fn elicitation_complete(
             &self,
             context: Context,
             params: types::CompleteElicitationNotification,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(ELICITATION_COMPLETE)
+                as ElicitationComplete(types::CompleteElicitationNotification);
 
         /// A request that is not part of the protocol. Its method begins with `_`.
         ///
         /// A request whose method fits `_*`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn extension(
-            &self,
-            context: Context,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> impl Future<Output = Result<Option<typed::Value>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("_*")
-        }
+        async fn extension(&self, context: Context, params: typed::WithMethod<Option<typed::Value>>)
+            -> Result<Option<typed::Value>, typed::RpcError>
+            => request(EXTENSION)
+                as Extension(typed::WithMethod<Option<typed::Value>>, typed::Responder<Option<typed::Value>>);
 
         /// A notification that is not part of the protocol. Its method begins with `_`.
         ///
         /// A notification whose method fits `_*`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn extension_notification(
+        async fn extension_notification(
             &self,
             context: Context,
             params: typed::WithMethod<Option<typed::Value>>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(EXTENSION_NOTIFICATION)
+                as ExtensionNotification(typed::WithMethod<Option<typed::Value>>);
     }
 
     typed::roles::context! {
@@ -1247,137 +888,71 @@ pub mod client {
         peer = Handle;
     }
 
-    /// What comes next in [`Idle`](super::Idle).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum IdleNext {
+    typed::roles::next! {
+        /// What comes next in [`Idle`](super::Idle).
+        IdleNext;
+
         /// The notification `session/update`; the sub-session stays where it is.
-        Update(types::SessionNotification),
+        Update(types::SessionNotification) => here(UPDATE, params);
+
         /// The request `elicitation/create` (`if sessionId`); it is answered by itself, whatever comes next.
-        Elicit(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>),
+        Elicit(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>)
+            => request(ELICIT, params, responder);
     }
 
-    impl IdleNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::UPDATE => input.here(Self::Update),
-                messages::ELICIT => input.request_here(Self::Elicit),
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Turn`](super::Turn).
+        TurnNext;
 
-    /// What comes next in [`Turn`](super::Turn).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum TurnNext {
         /// `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Idle`](super::Idle).
-        PromptResponse(types::PromptResponse, Conversation<super::Idle>),
+        PromptResponse(types::PromptResponse, Conversation<super::Idle>)
+            => then(PROMPT_RESPONSE, params, session);
+
         /// An error in reply to `session/prompt`; the sub-session goes on as [`Idle`](super::Idle).
-        PromptError(typed::RpcError, Conversation<super::Idle>),
+        PromptError(typed::RpcError, Conversation<super::Idle>)
+            => then(PROMPT_ERROR, params, session);
+
         /// The request `session/request_permission`; it is answered by itself, whatever comes next.
         RequestPermission(
             types::RequestPermissionRequest,
             typed::Responder<types::RequestPermissionResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => request(REQUEST_PERMISSION, params, responder, session);
+
         /// The request `fs/read_text_file`; it is answered by itself, whatever comes next.
         ReadTextFile(
             types::ReadTextFileRequest,
             typed::Responder<types::ReadTextFileResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => request(READ_TEXT_FILE, params, responder, session);
+
         /// The request `fs/write_text_file`; it is answered by itself, whatever comes next.
         WriteTextFile(
             types::WriteTextFileRequest,
             typed::Responder<types::WriteTextFileResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => request(WRITE_TEXT_FILE, params, responder, session);
+
         /// The request `terminal/create`; it opens a sub-session within this one.
         CreateTerminal(
             types::CreateTerminalRequest,
             Terminal<super::BeforeCreateTerminalResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => opening(CREATE_TERMINAL, params, opened, session);
+
         /// The notification `session/update`; the sub-session stays where it is.
-        Update(types::SessionNotification, Conversation<super::Turn>),
+        Update(types::SessionNotification, Conversation<super::Turn>)
+            => then(UPDATE, params, session);
+
         /// The request `elicitation/create` (`if sessionId`); it is answered by itself, whatever comes next.
         Elicit(
             types::CreateElicitationRequest,
             typed::Responder<types::CreateElicitationResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => request(ELICIT, params, responder, session);
     }
 
     impl TurnNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PROMPT_RESPONSE => {
-                    input
-                        .then(|payload, session| Self::PromptResponse(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::PROMPT_ERROR => {
-                    input
-                        .then(|payload, session| Self::PromptError(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::REQUEST_PERMISSION => {
-                    input
-                        .request(|params, responder, session| Self::RequestPermission(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::READ_TEXT_FILE => {
-                    input
-                        .request(|params, responder, session| Self::ReadTextFile(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::WRITE_TEXT_FILE => {
-                    input
-                        .request(|params, responder, session| Self::WriteTextFile(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::CREATE_TERMINAL => {
-                    input
-                        .opening(|params, opened, session| Self::CreateTerminal(
-                            params,
-                            Terminal::at(opened),
-                            Conversation::at(session),
-                        ))
-                }
-                messages::UPDATE => {
-                    input
-                        .then(|params, session| Self::Update(params, Conversation::at(session)))
-                }
-                messages::ELICIT => {
-                    input
-                        .request(|params, responder, session| Self::Elicit(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Idle`](super::Idle).
         /// A `Responder` answers with an error then.
         ///
@@ -1412,133 +987,67 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`Closing`](super::Closing).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ClosingNext {
+    typed::roles::next! {
+        /// What comes next in [`Closing`](super::Closing).
+        ClosingNext;
+
         /// `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Closed`](super::Closed).
-        PromptResponse(types::PromptResponse, Conversation<super::Closed>),
+        PromptResponse(types::PromptResponse, Conversation<super::Closed>)
+            => then(PROMPT_RESPONSE, params, session);
+
         /// An error in reply to `session/prompt`; the sub-session goes on as [`Closed`](super::Closed).
-        PromptError(typed::RpcError, Conversation<super::Closed>),
+        PromptError(typed::RpcError, Conversation<super::Closed>)
+            => then(PROMPT_ERROR, params, session);
+
         /// `CloseSessionResponse`, the reply to `session/close`; the sub-session goes on as [`Stopping`](super::Stopping).
-        CloseSessionResponse(types::CloseSessionResponse, Conversation<super::Stopping>),
+        CloseSessionResponse(types::CloseSessionResponse, Conversation<super::Stopping>)
+            => then(CLOSE_SESSION_RESPONSE, params, session);
+
         /// An error in reply to `session/close`; the sub-session goes on as [`Turn`](super::Turn).
-        CloseSessionError(typed::RpcError, Conversation<super::Turn>),
+        CloseSessionError(typed::RpcError, Conversation<super::Turn>)
+            => then(CLOSE_SESSION_ERROR, params, session);
+
         /// The request `session/request_permission`; it is answered by itself, whatever comes next.
         RequestPermission(
             types::RequestPermissionRequest,
             typed::Responder<types::RequestPermissionResponse>,
             Conversation<super::Closing>,
-        ),
+        ) => request(REQUEST_PERMISSION, params, responder, session);
+
         /// The request `fs/read_text_file`; it is answered by itself, whatever comes next.
         ReadTextFile(
             types::ReadTextFileRequest,
             typed::Responder<types::ReadTextFileResponse>,
             Conversation<super::Closing>,
-        ),
+        ) => request(READ_TEXT_FILE, params, responder, session);
+
         /// The request `fs/write_text_file`; it is answered by itself, whatever comes next.
         WriteTextFile(
             types::WriteTextFileRequest,
             typed::Responder<types::WriteTextFileResponse>,
             Conversation<super::Closing>,
-        ),
+        ) => request(WRITE_TEXT_FILE, params, responder, session);
+
         /// The request `terminal/create`; it opens a sub-session within this one.
         CreateTerminal(
             types::CreateTerminalRequest,
             Terminal<super::BeforeCreateTerminalResponse>,
             Conversation<super::Closing>,
-        ),
+        ) => opening(CREATE_TERMINAL, params, opened, session);
+
         /// The notification `session/update`; the sub-session stays where it is.
-        Update(types::SessionNotification, Conversation<super::Closing>),
+        Update(types::SessionNotification, Conversation<super::Closing>)
+            => then(UPDATE, params, session);
+
         /// The request `elicitation/create` (`if sessionId`); it is answered by itself, whatever comes next.
         Elicit(
             types::CreateElicitationRequest,
             typed::Responder<types::CreateElicitationResponse>,
             Conversation<super::Closing>,
-        ),
+        ) => request(ELICIT, params, responder, session);
     }
 
     impl ClosingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PROMPT_RESPONSE => {
-                    input
-                        .then(|payload, session| Self::PromptResponse(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::PROMPT_ERROR => {
-                    input
-                        .then(|payload, session| Self::PromptError(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::CLOSE_SESSION_RESPONSE => {
-                    input
-                        .then(|payload, session| Self::CloseSessionResponse(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::CLOSE_SESSION_ERROR => {
-                    input
-                        .then(|payload, session| Self::CloseSessionError(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::REQUEST_PERMISSION => {
-                    input
-                        .request(|params, responder, session| Self::RequestPermission(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::READ_TEXT_FILE => {
-                    input
-                        .request(|params, responder, session| Self::ReadTextFile(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::WRITE_TEXT_FILE => {
-                    input
-                        .request(|params, responder, session| Self::WriteTextFile(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::CREATE_TERMINAL => {
-                    input
-                        .opening(|params, opened, session| Self::CreateTerminal(
-                            params,
-                            Terminal::at(opened),
-                            Conversation::at(session),
-                        ))
-                }
-                messages::UPDATE => {
-                    input
-                        .then(|params, session| Self::Update(params, Conversation::at(session)))
-                }
-                messages::ELICIT => {
-                    input
-                        .request(|params, responder, session| Self::Elicit(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Closed`](super::Closed).
         /// A `Responder` answers with an error then.
         ///
@@ -1573,55 +1082,30 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`Closed`](super::Closed).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ClosedNext {
+    typed::roles::next! {
+        /// What comes next in [`Closed`](super::Closed).
+        ClosedNext;
+
         /// `CloseSessionResponse`, the reply to `session/close`; the sub-session is over.
-        CloseSessionResponse(types::CloseSessionResponse),
+        CloseSessionResponse(types::CloseSessionResponse) => then(CLOSE_SESSION_RESPONSE, params);
+
         /// An error in reply to `session/close`; the sub-session goes on as [`Idle`](super::Idle).
-        CloseSessionError(typed::RpcError, Conversation<super::Idle>),
+        CloseSessionError(typed::RpcError, Conversation<super::Idle>)
+            => then(CLOSE_SESSION_ERROR, params, session);
+
         /// The notification `session/update`; the sub-session stays where it is.
-        Update(types::SessionNotification, Conversation<super::Closed>),
+        Update(types::SessionNotification, Conversation<super::Closed>)
+            => then(UPDATE, params, session);
+
         /// The request `elicitation/create` (`if sessionId`); it is answered by itself, whatever comes next.
         Elicit(
             types::CreateElicitationRequest,
             typed::Responder<types::CreateElicitationResponse>,
             Conversation<super::Closed>,
-        ),
+        ) => request(ELICIT, params, responder, session);
     }
 
     impl ClosedNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::CLOSE_SESSION_RESPONSE => {
-                    input.then(|payload, _over| Self::CloseSessionResponse(payload))
-                }
-                messages::CLOSE_SESSION_ERROR => {
-                    input
-                        .then(|payload, session| Self::CloseSessionError(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::UPDATE => {
-                    input
-                        .then(|params, session| Self::Update(params, Conversation::at(session)))
-                }
-                messages::ELICIT => {
-                    input
-                        .request(|params, responder, session| Self::Elicit(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Closed`](super::Closed).
         /// A `Responder` answers with an error then.
         ///
@@ -1636,51 +1120,29 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`Stopping`](super::Stopping).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum StoppingNext {
+    typed::roles::next! {
+        /// What comes next in [`Stopping`](super::Stopping).
+        StoppingNext;
+
         /// `PromptResponse`, the reply to `session/prompt`; the sub-session is over.
-        PromptResponse(types::PromptResponse),
+        PromptResponse(types::PromptResponse) => then(PROMPT_RESPONSE, params);
+
         /// An error in reply to `session/prompt`; the sub-session is over.
-        PromptError(typed::RpcError),
+        PromptError(typed::RpcError) => then(PROMPT_ERROR, params);
+
         /// The notification `session/update`; the sub-session stays where it is.
-        Update(types::SessionNotification, Conversation<super::Stopping>),
+        Update(types::SessionNotification, Conversation<super::Stopping>)
+            => then(UPDATE, params, session);
+
         /// The request `elicitation/create` (`if sessionId`); it is answered by itself, whatever comes next.
         Elicit(
             types::CreateElicitationRequest,
             typed::Responder<types::CreateElicitationResponse>,
             Conversation<super::Stopping>,
-        ),
+        ) => request(ELICIT, params, responder, session);
     }
 
     impl StoppingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PROMPT_RESPONSE => {
-                    input.then(|payload, _over| Self::PromptResponse(payload))
-                }
-                messages::PROMPT_ERROR => {
-                    input.then(|payload, _over| Self::PromptError(payload))
-                }
-                messages::UPDATE => {
-                    input
-                        .then(|params, session| Self::Update(params, Conversation::at(session)))
-                }
-                messages::ELICIT => {
-                    input
-                        .request(|params, responder, session| Self::Elicit(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Stopping`](super::Stopping).
         /// A `Responder` answers with an error then.
         ///
@@ -1695,137 +1157,65 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`Loading`](super::Loading).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum LoadingNext {
+    typed::roles::next! {
+        /// What comes next in [`Loading`](super::Loading).
+        LoadingNext;
+
         /// The notification `session/update`; the sub-session goes on as [`Loading`](super::Loading).
-        Update(types::SessionNotification, Conversation<super::Loading>),
+        Update(types::SessionNotification, Conversation<super::Loading>)
+            => then(UPDATE, params, session);
+
         /// `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`](super::Idle).
-        LoadSessionResponse(types::LoadSessionResponse, Conversation<super::Idle>),
+        LoadSessionResponse(types::LoadSessionResponse, Conversation<super::Idle>)
+            => then(LOAD_SESSION_RESPONSE, params, session);
     }
 
-    impl LoadingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::UPDATE => {
-                    input
-                        .then(|payload, session| Self::Update(payload, Conversation::at(session)))
-                }
-                messages::LOAD_SESSION_RESPONSE => {
-                    input
-                        .then(|payload, session| Self::LoadSessionResponse(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Resuming`](super::Resuming).
+        ResumingNext;
 
-    /// What comes next in [`Resuming`](super::Resuming).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ResumingNext {
         /// The notification `session/update`; the sub-session goes on as [`Resuming`](super::Resuming).
-        Update(types::SessionNotification, Conversation<super::Resuming>),
+        Update(types::SessionNotification, Conversation<super::Resuming>)
+            => then(UPDATE, params, session);
+
         /// `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`](super::Idle).
-        ResumeSessionResponse(types::ResumeSessionResponse, Conversation<super::Idle>),
+        ResumeSessionResponse(types::ResumeSessionResponse, Conversation<super::Idle>)
+            => then(RESUME_SESSION_RESPONSE, params, session);
     }
 
-    impl ResumingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::UPDATE => {
-                    input
-                        .then(|payload, session| Self::Update(payload, Conversation::at(session)))
-                }
-                messages::RESUME_SESSION_RESPONSE => {
-                    input
-                        .then(|payload, session| Self::ResumeSessionResponse(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Running`](super::Running).
+        RunningNext;
 
-    /// What comes next in [`Running`](super::Running).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum RunningNext {
         /// The request `terminal/release`; the sub-session goes on as [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse).
         ReleaseTerminal(
             types::ReleaseTerminalRequest,
             Terminal<super::BeforeReleaseTerminalResponse>,
-        ),
+        ) => then(RELEASE_TERMINAL, params, session);
+
         /// The request `terminal/output`; it is answered by itself, whatever comes next.
         TerminalOutput(
             types::TerminalOutputRequest,
             typed::Responder<types::TerminalOutputResponse>,
             Terminal<super::Running>,
-        ),
+        ) => request(TERMINAL_OUTPUT, params, responder, session);
+
         /// The request `terminal/wait_for_exit`; it is answered by itself, whatever comes next.
         WaitForExit(
             types::WaitForTerminalExitRequest,
             typed::Responder<types::WaitForTerminalExitResponse>,
             Terminal<super::Running>,
-        ),
+        ) => request(WAIT_FOR_EXIT, params, responder, session);
+
         /// The request `terminal/kill`; it is answered by itself, whatever comes next.
         KillTerminal(
             types::KillTerminalRequest,
             typed::Responder<types::KillTerminalResponse>,
             Terminal<super::Running>,
-        ),
+        ) => request(KILL_TERMINAL, params, responder, session);
     }
 
     impl RunningNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RELEASE_TERMINAL => {
-                    input
-                        .then(|payload, session| Self::ReleaseTerminal(
-                            payload,
-                            Terminal::at(session),
-                        ))
-                }
-                messages::TERMINAL_OUTPUT => {
-                    input
-                        .request(|params, responder, session| Self::TerminalOutput(
-                            params,
-                            responder,
-                            Terminal::at(session),
-                        ))
-                }
-                messages::WAIT_FOR_EXIT => {
-                    input
-                        .request(|params, responder, session| Self::WaitForExit(
-                            params,
-                            responder,
-                            Terminal::at(session),
-                        ))
-                }
-                messages::KILL_TERMINAL => {
-                    input
-                        .request(|params, responder, session| Self::KillTerminal(
-                            params,
-                            responder,
-                            Terminal::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Running`](super::Running).
         /// A `Responder` answers with an error then.
         ///
@@ -1842,35 +1232,25 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum BeforeReleaseTerminalResponseNext {
+    typed::roles::next! {
+        /// What comes next in [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse).
+        BeforeReleaseTerminalResponseNext;
+
         /// The request `terminal/output`; it is answered by itself, whatever comes next.
         TerminalOutput(
             types::TerminalOutputRequest,
             typed::Responder<types::TerminalOutputResponse>,
-        ),
+        ) => request(TERMINAL_OUTPUT, params, responder);
+
         /// The request `terminal/wait_for_exit`; it is answered by itself, whatever comes next.
         WaitForExit(
             types::WaitForTerminalExitRequest,
             typed::Responder<types::WaitForTerminalExitResponse>,
-        ),
-        /// The request `terminal/kill`; it is answered by itself, whatever comes next.
-        KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>),
-    }
+        ) => request(WAIT_FOR_EXIT, params, responder);
 
-    impl BeforeReleaseTerminalResponseNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::TERMINAL_OUTPUT => input.request_here(Self::TerminalOutput),
-                messages::WAIT_FOR_EXIT => input.request_here(Self::WaitForExit),
-                messages::KILL_TERMINAL => input.request_here(Self::KillTerminal),
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// The request `terminal/kill`; it is answered by itself, whatever comes next.
+        KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>)
+            => request(KILL_TERMINAL, params, responder);
     }
 }
 
@@ -1895,764 +1275,559 @@ typed::roles::role! {
     state Initialized = tables::server::INITIALIZED, resumable;
 }
 
-impl AcpAgent<Start> {
-    /// Waits for the request `initialize`; the session goes on as [`BeforeInitializeResponse`].
-    ///
-    /// `?Initialize . BeforeInitializeResponse`, `acp-v1.session`; in [`Start`].
-    pub fn recv_initialize(
-        self,
-    ) -> typed::Step<(types::InitializeRequest, AcpAgent<BeforeInitializeResponse>), AcpError> {
-        self.session.receive_on(messages::INITIALIZE)
-    }
-}
-
-impl AcpAgent<BeforeInitializeResponse> {
-    /// Sends `InitializeResponse`, the reply to `initialize`; the session goes on as [`Initialized`].
-    ///
-    /// `!InitializeResponse . Initialized`, `acp-v1.session`; in [`BeforeInitializeResponse`].
-    pub fn send_initialize_response(
-        self,
-        result: types::InitializeResponse,
-    ) -> typed::Step<AcpAgent<Initialized>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `initialize`; the session goes on as [`Start`].
-    ///
-    /// `!InitializeError . Start`, `acp-v1.session`; in [`BeforeInitializeResponse`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<AcpAgent<Start>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::INITIALIZE, error)
-    }
-
-    /// Waits until the peer cancels the request `initialize`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of Initialize`, `acp-v1.session`; in [`BeforeInitializeResponse`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::INITIALIZE).await;
-    }
-}
-
-impl AcpAgent<Initialized> {
-    /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
-    ///
-    /// Sends the notification `session/update`.
-    /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
-    ///
-    /// `*( !Update . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::UPDATE, &params)
-    }
-
-    /// Asks the same for a request of the client that runs outside of a conversation, such as `authenticate`.
-    ///
-    /// Sends the request `elicitation/create` and returns its reply; any number at once.
-    /// Needs the capabilities `client.elicitation.form` (`if mode = "form"`), `client.elicitation.url` (`if mode = "url"`).
-    ///
-    /// `*( !ElicitForRequest . ?ElicitForRequestResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn elicit_for_request(
-        &self,
-        params: types::CreateElicitationRequest,
-    ) -> server::CancellableCall<'_, types::CreateElicitationResponse> {
-        self.session.call(messages::ELICIT_FOR_REQUEST, &params)
-    }
-
-    /// What the user had to do at the URL is done.
-    ///
-    /// Sends the notification `elicitation/complete`.
-    /// Needs the capability `client.elicitation.url`.
-    ///
-    /// `*( !ElicitationComplete . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn send_elicitation_complete(
-        &self,
-        params: types::CompleteElicitationNotification,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::ELICITATION_COMPLETE, &params)
-    }
-
-    /// A request that is not part of the protocol. Its method begins with `_`.
-    ///
-    /// Sends a request whose method fits `_*` and returns its reply; any number at once.
-    ///
-    /// `*( !Extension . ?ExtensionResponse . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> server::CancellableCall<'_, Option<typed::Value>> {
-        self.session.call(messages::EXTENSION, &params)
-    }
-
-    /// A notification that is not part of the protocol. Its method begins with `_`.
-    ///
-    /// Sends a notification whose method fits `_*`.
-    ///
-    /// `*( !ExtensionNotification . End )`, `acp-v1.session`; in [`Initialized`].
-    pub fn send_extension_notification(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION_NOTIFICATION, &params)
-    }
-
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `acp-v1.session`; in [`Initialized`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-impl server::Conversation<BeforeNewSessionResponse> {
-    /// Sends `NewSessionResponse`, the reply to `session/new`; the sub-session goes on as [`Idle`].
-    ///
-    /// `!NewSessionResponse . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`].
-    pub fn send_new_session_response(
-        self,
-        result: types::NewSessionResponse,
-    ) -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> {
-        self.session.send_on(messages::NEW_SESSION_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/new`; the sub-session is over.
-    ///
-    /// `!NewSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::NEW_SESSION, error)
-    }
-
-    /// Waits until the peer cancels the request `session/new`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of NewSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::NEW_SESSION).await;
-    }
-}
-
-impl server::Conversation<Idle> {
-    /// Waits for the request `session/prompt`; the sub-session goes on as [`Turn`].
-    ///
-    /// `?Prompt . Turn`, `acp-v1.session`; in [`Idle`].
-    pub fn recv_prompt(
-        self,
-    ) -> typed::Step<(types::PromptRequest, server::Conversation<Turn>), AcpError> {
-        self.session.receive_on(messages::PROMPT)
-    }
-
-    /// Waits for the request `session/close`; the sub-session goes on as [`Closed`].
-    ///
-    /// `?CloseSession . Closed`, `acp-v1.session`; in [`Idle`] and [`Turn`].
-    pub fn recv_close_session(
-        self,
-    ) -> typed::Step<(types::CloseSessionRequest, server::Conversation<Closed>), AcpError> {
-        self.session.receive_on(messages::CLOSE_SESSION)
-    }
-
-    /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
-    ///
-    /// Sends the notification `session/update`.
-    /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
-    ///
-    /// `*( !Update . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::UPDATE, &params)
-    }
-
-    /// Asks the user of a conversation to fill in a form or to open a URL.
-    ///
-    /// Sends the request `elicitation/create` (`if sessionId`) and returns its reply; any number at once.
-    /// Needs the capabilities `client.elicitation.form` (`if mode = "form"`), `client.elicitation.url` (`if mode = "url"`).
-    ///
-    /// `*( !Elicit . ?ElicitResponse . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    pub fn elicit(
-        &self,
-        params: types::CreateElicitationRequest,
-    ) -> server::CancellableCall<'_, types::CreateElicitationResponse> {
-        self.session.call(messages::ELICIT, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Prompt . Turn & ?CloseSession . Closed`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    pub fn next(self) -> typed::Step<server::IdleNext, AcpError> {
-        self.session.next_on(server::IdleNext::read)
-    }
-}
-
-impl server::Conversation<Turn> {
-    /// Sends `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Idle`].
-    ///
-    /// `!PromptResponse . Idle`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
-    pub fn send_prompt_response(
-        self,
-        result: types::PromptResponse,
-    ) -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> {
-        self.session.send_on(messages::PROMPT_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/prompt`; the sub-session goes on as [`Idle`].
-    ///
-    /// `!PromptError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::PROMPT, error)
-    }
-
-    /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::PROMPT).await;
-    }
-
-    /// Waits for the request `session/close`; the sub-session goes on as [`Closing`].
-    ///
-    /// `?CloseSession . Closing`, `acp-v1.session`; in [`Idle`] and [`Turn`].
-    pub fn recv_close_session(
-        self,
-    ) -> typed::Step<(types::CloseSessionRequest, server::Conversation<Closing>), AcpError> {
-        self.session.receive_on(messages::CLOSE_SESSION)
-    }
-
-    /// Asks the user whether a tool may run. After a `session/cancel`, the client answers with the outcome `cancelled`.
-    ///
-    /// Sends the request `session/request_permission` and returns its reply; any number at once.
-    ///
-    /// `*( !RequestPermission . ?RequestPermissionResponse . End )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
-    pub fn request_permission(
-        &self,
-        params: types::RequestPermissionRequest,
-    ) -> server::CancellableCall<'_, types::RequestPermissionResponse> {
-        self.session.call(messages::REQUEST_PERMISSION, &params)
-    }
-
-    /// Reads a text file, with changes that are not saved yet.
-    ///
-    /// Sends the request `fs/read_text_file` and returns its reply; any number at once.
-    /// Needs the capability `client.fs.readTextFile`.
-    ///
-    /// `*( !ReadTextFile . ?ReadTextFileResponse . End )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
-    pub fn read_text_file(
-        &self,
-        params: types::ReadTextFileRequest,
-    ) -> server::CancellableCall<'_, types::ReadTextFileResponse> {
-        self.session.call(messages::READ_TEXT_FILE, &params)
-    }
-
-    /// Writes a text file.
-    ///
-    /// Sends the request `fs/write_text_file` and returns its reply; any number at once.
-    /// Needs the capability `client.fs.writeTextFile`.
-    ///
-    /// `*( !WriteTextFile . ?WriteTextFileResponse . End )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
-    pub fn write_text_file(
-        &self,
-        params: types::WriteTextFileRequest,
-    ) -> server::CancellableCall<'_, types::WriteTextFileResponse> {
-        self.session.call(messages::WRITE_TEXT_FILE, &params)
-    }
-
-    /// Starts a command in a new terminal. The reply comes at once, with the id of the terminal.
-    ///
-    /// Sends the request `terminal/create`, which opens a sub-session; it is [`AwaitingCreateTerminalResponse`].
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `*( !CreateTerminal . AwaitingCreateTerminalResponse )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_create_terminal(
-        &self,
-        params: types::CreateTerminalRequest,
-    ) -> Result<server::Terminal<AwaitingCreateTerminalResponse>, AcpError> {
-        self.session.open(messages::CREATE_TERMINAL, &params).await.map(server::Terminal::at)
-    }
-
-    /// Starts a command in a new terminal. The reply comes at once, with the id of the terminal.
-    ///
-    /// Sends the request `terminal/create`, which opens a sub-session, and waits for its reply; the sub-session is [`Running`].
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `*( !CreateTerminal . ?CreateTerminalResponse . Running )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
-    pub fn create_terminal(
-        &self,
-        params: types::CreateTerminalRequest,
-    ) -> server::CancellableCall<'_, (types::CreateTerminalResponse, server::Terminal<Running>)> {
-        self.session.open_exchange(messages::CREATE_TERMINAL, &params)
-    }
-
-    /// See [`server::Conversation::send_update`].
-    pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::UPDATE, &params)
-    }
-
-    /// See [`server::Conversation::elicit`].
-    pub fn elicit(
-        &self,
-        params: types::CreateElicitationRequest,
-    ) -> server::CancellableCall<'_, types::CreateElicitationResponse> {
-        self.session.call(messages::ELICIT, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?CloseSession . Closing`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    pub fn next(self) -> typed::Step<server::TurnNext, AcpError> {
-        self.session.next_on(server::TurnNext::read)
-    }
-}
-
-impl server::Conversation<Closing> {
-    /// Sends `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Closed`].
-    ///
-    /// `!PromptResponse . Closed`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
-    pub fn send_prompt_response(
-        self,
-        result: types::PromptResponse,
-    ) -> typed::Step<server::Conversation<Closed>, typed::StepError<Self>> {
-        self.session.send_on(messages::PROMPT_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/prompt`; the sub-session goes on as [`Closed`].
-    ///
-    /// `!PromptError . Closed`, `acp-v1.session`; in [`Closing`].
-    pub fn refuse_prompt(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Conversation<Closed>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::PROMPT, error)
-    }
-
-    /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`Closing`].
-    pub async fn cancelled_prompt(&self) {
-        self.session.cancelled(messages::PROMPT).await;
-    }
-
-    /// Sends `CloseSessionResponse`, the reply to `session/close`; the sub-session goes on as [`Stopping`].
-    ///
-    /// `!CloseSessionResponse . Stopping`, `acp-v1.session`; in [`Closing`] and [`Closed`].
-    pub fn send_close_session_response(
-        self,
-        result: types::CloseSessionResponse,
-    ) -> typed::Step<server::Conversation<Stopping>, typed::StepError<Self>> {
-        self.session.send_on(messages::CLOSE_SESSION_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/close`; the sub-session goes on as [`Turn`].
-    ///
-    /// `!CloseSessionError . Turn`, `acp-v1.session`; in [`Closing`].
-    pub fn refuse_close_session(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Conversation<Turn>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::CLOSE_SESSION, error)
-    }
-
-    /// Waits until the peer cancels the request `session/close`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`Closing`].
-    pub async fn cancelled_close_session(&self) {
-        self.session.cancelled(messages::CLOSE_SESSION).await;
-    }
-
-    /// See [`server::Conversation::request_permission`].
-    pub fn request_permission(
-        &self,
-        params: types::RequestPermissionRequest,
-    ) -> server::CancellableCall<'_, types::RequestPermissionResponse> {
-        self.session.call(messages::REQUEST_PERMISSION, &params)
-    }
-
-    /// See [`server::Conversation::read_text_file`].
-    pub fn read_text_file(
-        &self,
-        params: types::ReadTextFileRequest,
-    ) -> server::CancellableCall<'_, types::ReadTextFileResponse> {
-        self.session.call(messages::READ_TEXT_FILE, &params)
-    }
-
-    /// See [`server::Conversation::write_text_file`].
-    pub fn write_text_file(
-        &self,
-        params: types::WriteTextFileRequest,
-    ) -> server::CancellableCall<'_, types::WriteTextFileResponse> {
-        self.session.call(messages::WRITE_TEXT_FILE, &params)
-    }
-
-    /// See [`server::Conversation::send_create_terminal`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_create_terminal(
-        &self,
-        params: types::CreateTerminalRequest,
-    ) -> Result<server::Terminal<AwaitingCreateTerminalResponse>, AcpError> {
-        self.session.open(messages::CREATE_TERMINAL, &params).await.map(server::Terminal::at)
-    }
-
-    /// See [`server::Conversation::create_terminal`].
-    pub fn create_terminal(
-        &self,
-        params: types::CreateTerminalRequest,
-    ) -> server::CancellableCall<'_, (types::CreateTerminalResponse, server::Terminal<Running>)> {
-        self.session.open_exchange(messages::CREATE_TERMINAL, &params)
-    }
-
-    /// See [`server::Conversation::send_update`].
-    pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::UPDATE, &params)
-    }
-
-    /// See [`server::Conversation::elicit`].
-    pub fn elicit(
-        &self,
-        params: types::CreateElicitationRequest,
-    ) -> server::CancellableCall<'_, types::CreateElicitationResponse> {
-        self.session.call(messages::ELICIT, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn next(&mut self) -> Result<server::ClosingNext, AcpError> {
-        self.session.next_here(server::ClosingNext::read).await
-    }
-}
-
-impl server::Conversation<Closed> {
-    /// Sends `CloseSessionResponse`, the reply to `session/close`; the sub-session is over.
-    ///
-    /// `!CloseSessionResponse . End`, `acp-v1.session`; in [`Closing`] and [`Closed`].
-    pub fn send_close_session_response(
-        self,
-        result: types::CloseSessionResponse,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::CLOSE_SESSION_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/close`; the sub-session goes on as [`Idle`].
-    ///
-    /// `!CloseSessionError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::CLOSE_SESSION, error)
-    }
-
-    /// Waits until the peer cancels the request `session/close`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::CLOSE_SESSION).await;
-    }
-
-    /// See [`server::Conversation::send_update`].
-    pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::UPDATE, &params)
-    }
-
-    /// See [`server::Conversation::elicit`].
-    pub fn elicit(
-        &self,
-        params: types::CreateElicitationRequest,
-    ) -> server::CancellableCall<'_, types::CreateElicitationResponse> {
-        self.session.call(messages::ELICIT, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn next(&mut self) -> Result<server::ClosedNext, AcpError> {
-        self.session.next_here(server::ClosedNext::read).await
-    }
-}
-
-impl server::Conversation<Stopping> {
-    /// Sends `PromptResponse`, the reply to `session/prompt`; the sub-session is over.
-    ///
-    /// `!PromptResponse . End`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
-    pub fn send_prompt_response(
-        self,
-        result: types::PromptResponse,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::PROMPT_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/prompt`; the sub-session is over.
-    ///
-    /// `!PromptError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::PROMPT, error)
-    }
-
-    /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::PROMPT).await;
-    }
-
-    /// See [`server::Conversation::send_update`].
-    pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
-        self.session.notify(messages::UPDATE, &params)
-    }
-
-    /// See [`server::Conversation::elicit`].
-    pub fn elicit(
-        &self,
-        params: types::CreateElicitationRequest,
-    ) -> server::CancellableCall<'_, types::CreateElicitationResponse> {
-        self.session.call(messages::ELICIT, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn next(&mut self) -> Result<server::StoppingNext, AcpError> {
-        self.session.next_here(server::StoppingNext::read).await
-    }
-}
-
-impl server::Conversation<Loading> {
-    /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
-    ///
-    /// Sends the notification `session/update`; the sub-session stays [`Loading`].
-    /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
-    ///
-    /// `!Update . Loading`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_update(
-        &mut self,
-        params: types::SessionNotification,
-    ) -> Result<(), AcpError> {
-        self.session.send_here(messages::UPDATE, &params).await
-    }
-
-    /// Sends `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`].
-    ///
-    /// `!LoadSessionResponse . Idle`, `acp-v1.session`; in [`Loading`].
-    pub fn send_load_session_response(
-        self,
-        result: types::LoadSessionResponse,
-    ) -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> {
-        self.session.send_on(messages::LOAD_SESSION_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/load`; the sub-session is over.
-    ///
-    /// `!LoadSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::LOAD_SESSION, error)
-    }
-
-    /// Waits until the peer cancels the request `session/load`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of LoadSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::LOAD_SESSION).await;
-    }
-}
-
-impl server::Conversation<Resuming> {
-    /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
-    ///
-    /// Sends the notification `session/update`; the sub-session stays [`Resuming`].
-    /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
-    ///
-    /// `!Update . Resuming`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    ///
-    /// # Errors
-    /// See [`AcpError`].
-    pub async fn send_update(
-        &mut self,
-        params: types::SessionNotification,
-    ) -> Result<(), AcpError> {
-        self.session.send_here(messages::UPDATE, &params).await
-    }
-
-    /// Sends `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`].
-    ///
-    /// `!ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Resuming`].
-    pub fn send_resume_session_response(
-        self,
-        result: types::ResumeSessionResponse,
-    ) -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> {
-        self.session.send_on(messages::RESUME_SESSION_RESPONSE, &result)
-    }
-
-    /// Sends an error in reply to `session/resume`; the sub-session is over.
-    ///
-    /// `!ResumeSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESUME_SESSION, error)
-    }
-
-    /// Waits until the peer cancels the request `session/resume`, or the session is over; a request that was cancelled is still answered.
-    ///
-    /// `?CancelRequest of ResumeSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESUME_SESSION).await;
-    }
-}
-
-impl server::Terminal<AwaitingCreateTerminalResponse> {
-    /// Waits for `CreateTerminalResponse`, the reply to `terminal/create`; the sub-session goes on as [`Running`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?CreateTerminalResponse . Running`, `acp-v1.session`; in [`AwaitingCreateTerminalResponse`].
-    pub fn recv_create_terminal_response(
-        self,
-    ) -> typed::Step<(types::CreateTerminalResponse, server::Terminal<Running>), AcpError> {
-        self.session.receive_on(messages::CREATE_TERMINAL_RESPONSE)
-    }
-}
-
-impl server::Terminal<Running> {
-    /// Ends the command if it still runs, and the terminal.
-    ///
-    /// Sends the request `terminal/release`; the sub-session goes on as [`AwaitingReleaseTerminalResponse`].
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `!ReleaseTerminal . AwaitingReleaseTerminalResponse`, `acp-v1.session`; in [`Running`].
-    pub fn send_release_terminal(
-        self,
-        params: types::ReleaseTerminalRequest,
-    ) -> typed::Step<server::Terminal<AwaitingReleaseTerminalResponse>, typed::StepError<Self>> {
-        self.session.send_on(messages::RELEASE_TERMINAL, &params)
-    }
-
-    /// Ends the command if it still runs, and the terminal.
-    ///
-    /// Sends the request `terminal/release` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is [`Running`].
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `!ReleaseTerminal . ?ReleaseTerminalResponse . End`, `acp-v1.session`; in [`Running`].
-    pub fn release(
-        self,
-        params: types::ReleaseTerminalRequest,
-    ) -> typed::Advance<types::ReleaseTerminalResponse, Self> {
-        self.session.exchange_last(messages::RELEASE_TERMINAL, &params)
-    }
-
-    /// Reads what the command has written so far, and how it has ended, if it has.
-    ///
-    /// Sends the request `terminal/output` and returns its reply; any number at once.
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `*( !TerminalOutput . ?TerminalOutputResponse . End )`, `acp-v1.session`; in [`Running`] and [`AwaitingReleaseTerminalResponse`].
-    pub fn output(
-        &self,
-        params: types::TerminalOutputRequest,
-    ) -> server::CancellableCall<'_, types::TerminalOutputResponse> {
-        self.session.call(messages::TERMINAL_OUTPUT, &params)
-    }
-
-    /// Waits until the command has ended.
-    ///
-    /// Sends the request `terminal/wait_for_exit` and returns its reply; any number at once.
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `*( !WaitForExit . ?WaitForExitResponse . End )`, `acp-v1.session`; in [`Running`] and [`AwaitingReleaseTerminalResponse`].
-    pub fn wait_for_exit(
-        &self,
-        params: types::WaitForTerminalExitRequest,
-    ) -> server::CancellableCall<'_, types::WaitForTerminalExitResponse> {
-        self.session.call(messages::WAIT_FOR_EXIT, &params)
-    }
-
-    /// Ends the command. The terminal stays.
-    ///
-    /// Sends the request `terminal/kill` and returns its reply; any number at once.
-    /// Needs the capability `client.terminal`.
-    ///
-    /// `*( !KillTerminal . ?KillTerminalResponse . End )`, `acp-v1.session`; in [`Running`] and [`AwaitingReleaseTerminalResponse`].
-    pub fn kill(
-        &self,
-        params: types::KillTerminalRequest,
-    ) -> server::CancellableCall<'_, types::KillTerminalResponse> {
-        self.session.call(messages::KILL_TERMINAL, &params)
-    }
-}
-
-impl server::Terminal<AwaitingReleaseTerminalResponse> {
-    /// Waits for `ReleaseTerminalResponse`, the reply to `terminal/release`; the sub-session is over.
-    /// If the peer refuses, the sub-session is [`Running`].
-    ///
-    /// `?ReleaseTerminalResponse . End`, `acp-v1.session`; in [`AwaitingReleaseTerminalResponse`].
-    pub fn recv_release_terminal_response(
-        self,
-    ) -> typed::Step<types::ReleaseTerminalResponse, typed::StepError<server::Terminal<Running>>> {
-        self.session.receive_last(messages::RELEASE_TERMINAL_RESPONSE)
-    }
-
-    /// See [`server::Terminal::output`].
-    pub fn output(
-        &self,
-        params: types::TerminalOutputRequest,
-    ) -> server::CancellableCall<'_, types::TerminalOutputResponse> {
-        self.session.call(messages::TERMINAL_OUTPUT, &params)
-    }
-
-    /// See [`server::Terminal::wait_for_exit`].
-    pub fn wait_for_exit(
-        &self,
-        params: types::WaitForTerminalExitRequest,
-    ) -> server::CancellableCall<'_, types::WaitForTerminalExitResponse> {
-        self.session.call(messages::WAIT_FOR_EXIT, &params)
-    }
-
-    /// See [`server::Terminal::kill`].
-    pub fn kill(
-        &self,
-        params: types::KillTerminalRequest,
-    ) -> server::CancellableCall<'_, types::KillTerminalResponse> {
-        self.session.call(messages::KILL_TERMINAL, &params)
+typed::roles::methods! {
+    impl AcpAgent<Start> {
+        /// Waits for the request `initialize`; the session goes on as [`BeforeInitializeResponse`].
+        ///
+        /// `?Initialize . BeforeInitializeResponse`, `acp-v1.session`; in [`Start`].
+        pub fn recv_initialize(self)
+            -> typed::Step<(types::InitializeRequest, AcpAgent<BeforeInitializeResponse>), AcpError>
+            => receive_on(INITIALIZE);
+    }
+
+    impl AcpAgent<BeforeInitializeResponse> {
+        /// Sends `InitializeResponse`, the reply to `initialize`; the session goes on as [`Initialized`].
+        ///
+        /// `!InitializeResponse . Initialized`, `acp-v1.session`; in [`BeforeInitializeResponse`].
+        pub fn send_initialize_response(self, result: types::InitializeResponse)
+            -> typed::Step<AcpAgent<Initialized>, typed::StepError<Self>>
+            => send_on(INITIALIZE_RESPONSE);
+
+        /// Sends an error in reply to `initialize`; the session goes on as [`Start`].
+        ///
+        /// `!InitializeError . Start`, `acp-v1.session`; in [`BeforeInitializeResponse`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<AcpAgent<Start>, typed::StepError<Self>> => refuse_on(INITIALIZE);
+
+        /// Waits until the peer cancels the request `initialize`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of Initialize`, `acp-v1.session`; in [`BeforeInitializeResponse`].
+        pub async fn cancelled(&self) => cancelled(INITIALIZE);
+    }
+
+    impl AcpAgent<Initialized> {
+        /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
+        ///
+        /// Sends the notification `session/update`.
+        /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
+        ///
+        /// `*( !Update . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_>
+            => notify(UPDATE);
+
+        /// Asks the same for a request of the client that runs outside of a conversation, such as `authenticate`.
+        ///
+        /// Sends the request `elicitation/create` and returns its reply; any number at once.
+        /// Needs the capabilities `client.elicitation.form` (`if mode = "form"`), `client.elicitation.url` (`if mode = "url"`).
+        ///
+        /// `*( !ElicitForRequest . ?ElicitForRequestResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn elicit_for_request(&self, params: types::CreateElicitationRequest)
+            -> server::CancellableCall<'_, types::CreateElicitationResponse>
+            => call(ELICIT_FOR_REQUEST);
+
+        /// What the user had to do at the URL is done.
+        ///
+        /// Sends the notification `elicitation/complete`.
+        /// Needs the capability `client.elicitation.url`.
+        ///
+        /// `*( !ElicitationComplete . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn send_elicitation_complete(&self, params: types::CompleteElicitationNotification)
+            -> typed::Notify<'_> => notify(ELICITATION_COMPLETE);
+
+        /// A request that is not part of the protocol. Its method begins with `_`.
+        ///
+        /// Sends a request whose method fits `_*` and returns its reply; any number at once.
+        ///
+        /// `*( !Extension . ?ExtensionResponse . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> server::CancellableCall<'_, Option<typed::Value>> => call(EXTENSION);
+
+        /// A notification that is not part of the protocol. Its method begins with `_`.
+        ///
+        /// Sends a notification whose method fits `_*`.
+        ///
+        /// `*( !ExtensionNotification . End )`, `acp-v1.session`; in [`Initialized`].
+        pub fn send_extension_notification(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION_NOTIFICATION);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `acp-v1.session`; in [`Initialized`].
+        pub fn close(self) -> typed::Closing => close();
+    }
+
+    impl server::Conversation<BeforeNewSessionResponse> {
+        /// Sends `NewSessionResponse`, the reply to `session/new`; the sub-session goes on as [`Idle`].
+        ///
+        /// `!NewSessionResponse . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`].
+        pub fn send_new_session_response(self, result: types::NewSessionResponse)
+            -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>>
+            => send_on(NEW_SESSION_RESPONSE);
+
+        /// Sends an error in reply to `session/new`; the sub-session is over.
+        ///
+        /// `!NewSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(NEW_SESSION);
+
+        /// Waits until the peer cancels the request `session/new`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of NewSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub async fn cancelled(&self) => cancelled(NEW_SESSION);
+    }
+
+    impl server::Conversation<Idle> {
+        /// Waits for the request `session/prompt`; the sub-session goes on as [`Turn`].
+        ///
+        /// `?Prompt . Turn`, `acp-v1.session`; in [`Idle`].
+        pub fn recv_prompt(self)
+            -> typed::Step<(types::PromptRequest, server::Conversation<Turn>), AcpError>
+            => receive_on(PROMPT);
+
+        /// Waits for the request `session/close`; the sub-session goes on as [`Closed`].
+        ///
+        /// `?CloseSession . Closed`, `acp-v1.session`; in [`Idle`] and [`Turn`].
+        pub fn recv_close_session(self)
+            -> typed::Step<(types::CloseSessionRequest, server::Conversation<Closed>), AcpError>
+            => receive_on(CLOSE_SESSION);
+
+        /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
+        ///
+        /// Sends the notification `session/update`.
+        /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
+        ///
+        /// `*( !Update . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_>
+            => notify(UPDATE);
+
+        /// Asks the user of a conversation to fill in a form or to open a URL.
+        ///
+        /// Sends the request `elicitation/create` (`if sessionId`) and returns its reply; any number at once.
+        /// Needs the capabilities `client.elicitation.form` (`if mode = "form"`), `client.elicitation.url` (`if mode = "url"`).
+        ///
+        /// `*( !Elicit . ?ElicitResponse . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        pub fn elicit(&self, params: types::CreateElicitationRequest)
+            -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Prompt . Turn & ?CloseSession . Closed`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        pub fn next(self) -> typed::Step<server::IdleNext, AcpError> => next_on(server::IdleNext);
+    }
+
+    impl server::Conversation<Turn> {
+        /// Sends `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Idle`].
+        ///
+        /// `!PromptResponse . Idle`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
+        pub fn send_prompt_response(self, result: types::PromptResponse)
+            -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>>
+            => send_on(PROMPT_RESPONSE);
+
+        /// Sends an error in reply to `session/prompt`; the sub-session goes on as [`Idle`].
+        ///
+        /// `!PromptError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> => refuse_on(PROMPT);
+
+        /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub async fn cancelled(&self) => cancelled(PROMPT);
+
+        /// Waits for the request `session/close`; the sub-session goes on as [`Closing`].
+        ///
+        /// `?CloseSession . Closing`, `acp-v1.session`; in [`Idle`] and [`Turn`].
+        pub fn recv_close_session(self)
+            -> typed::Step<(types::CloseSessionRequest, server::Conversation<Closing>), AcpError>
+            => receive_on(CLOSE_SESSION);
+
+        /// Asks the user whether a tool may run. After a `session/cancel`, the client answers with the outcome `cancelled`.
+        ///
+        /// Sends the request `session/request_permission` and returns its reply; any number at once.
+        ///
+        /// `*( !RequestPermission . ?RequestPermissionResponse . End )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
+        pub fn request_permission(&self, params: types::RequestPermissionRequest)
+            -> server::CancellableCall<'_, types::RequestPermissionResponse>
+            => call(REQUEST_PERMISSION);
+
+        /// Reads a text file, with changes that are not saved yet.
+        ///
+        /// Sends the request `fs/read_text_file` and returns its reply; any number at once.
+        /// Needs the capability `client.fs.readTextFile`.
+        ///
+        /// `*( !ReadTextFile . ?ReadTextFileResponse . End )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
+        pub fn read_text_file(&self, params: types::ReadTextFileRequest)
+            -> server::CancellableCall<'_, types::ReadTextFileResponse> => call(READ_TEXT_FILE);
+
+        /// Writes a text file.
+        ///
+        /// Sends the request `fs/write_text_file` and returns its reply; any number at once.
+        /// Needs the capability `client.fs.writeTextFile`.
+        ///
+        /// `*( !WriteTextFile . ?WriteTextFileResponse . End )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
+        pub fn write_text_file(&self, params: types::WriteTextFileRequest)
+            -> server::CancellableCall<'_, types::WriteTextFileResponse> => call(WRITE_TEXT_FILE);
+
+        /// Starts a command in a new terminal. The reply comes at once, with the id of the terminal.
+        ///
+        /// Sends the request `terminal/create`, which opens a sub-session; it is [`AwaitingCreateTerminalResponse`].
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `*( !CreateTerminal . AwaitingCreateTerminalResponse )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_create_terminal(&self, params: types::CreateTerminalRequest)
+            -> Result<server::Terminal<AwaitingCreateTerminalResponse>, AcpError>
+            => open(CREATE_TERMINAL);
+
+        /// Starts a command in a new terminal. The reply comes at once, with the id of the terminal.
+        ///
+        /// Sends the request `terminal/create`, which opens a sub-session, and waits for its reply; the sub-session is [`Running`].
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `*( !CreateTerminal . ?CreateTerminalResponse . Running )`, `acp-v1.session`; in [`Turn`] and [`Closing`].
+        pub fn create_terminal(&self, params: types::CreateTerminalRequest)
+            -> server::CancellableCall<'_, (types::CreateTerminalResponse, server::Terminal<Running>)>
+            => open_exchange(CREATE_TERMINAL);
+
+        /// See [`server::Conversation::send_update`].
+        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_>
+            => notify(UPDATE);
+
+        /// See [`server::Conversation::elicit`].
+        pub fn elicit(&self, params: types::CreateElicitationRequest)
+            -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?CloseSession . Closing`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        pub fn next(self) -> typed::Step<server::TurnNext, AcpError> => next_on(server::TurnNext);
+    }
+
+    impl server::Conversation<Closing> {
+        /// Sends `PromptResponse`, the reply to `session/prompt`; the sub-session goes on as [`Closed`].
+        ///
+        /// `!PromptResponse . Closed`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
+        pub fn send_prompt_response(self, result: types::PromptResponse)
+            -> typed::Step<server::Conversation<Closed>, typed::StepError<Self>>
+            => send_on(PROMPT_RESPONSE);
+
+        /// Sends an error in reply to `session/prompt`; the sub-session goes on as [`Closed`].
+        ///
+        /// `!PromptError . Closed`, `acp-v1.session`; in [`Closing`].
+        pub fn refuse_prompt(self, error: typed::RpcError)
+            -> typed::Step<server::Conversation<Closed>, typed::StepError<Self>>
+            => refuse_on(PROMPT);
+
+        /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`Closing`].
+        pub async fn cancelled_prompt(&self) => cancelled(PROMPT);
+
+        /// Sends `CloseSessionResponse`, the reply to `session/close`; the sub-session goes on as [`Stopping`].
+        ///
+        /// `!CloseSessionResponse . Stopping`, `acp-v1.session`; in [`Closing`] and [`Closed`].
+        pub fn send_close_session_response(self, result: types::CloseSessionResponse)
+            -> typed::Step<server::Conversation<Stopping>, typed::StepError<Self>>
+            => send_on(CLOSE_SESSION_RESPONSE);
+
+        /// Sends an error in reply to `session/close`; the sub-session goes on as [`Turn`].
+        ///
+        /// `!CloseSessionError . Turn`, `acp-v1.session`; in [`Closing`].
+        pub fn refuse_close_session(self, error: typed::RpcError)
+            -> typed::Step<server::Conversation<Turn>, typed::StepError<Self>>
+            => refuse_on(CLOSE_SESSION);
+
+        /// Waits until the peer cancels the request `session/close`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`Closing`].
+        pub async fn cancelled_close_session(&self) => cancelled(CLOSE_SESSION);
+
+        /// See [`server::Conversation::request_permission`].
+        pub fn request_permission(&self, params: types::RequestPermissionRequest)
+            -> server::CancellableCall<'_, types::RequestPermissionResponse>
+            => call(REQUEST_PERMISSION);
+
+        /// See [`server::Conversation::read_text_file`].
+        pub fn read_text_file(&self, params: types::ReadTextFileRequest)
+            -> server::CancellableCall<'_, types::ReadTextFileResponse> => call(READ_TEXT_FILE);
+
+        /// See [`server::Conversation::write_text_file`].
+        pub fn write_text_file(&self, params: types::WriteTextFileRequest)
+            -> server::CancellableCall<'_, types::WriteTextFileResponse> => call(WRITE_TEXT_FILE);
+
+        /// See [`server::Conversation::send_create_terminal`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_create_terminal(&self, params: types::CreateTerminalRequest)
+            -> Result<server::Terminal<AwaitingCreateTerminalResponse>, AcpError>
+            => open(CREATE_TERMINAL);
+
+        /// See [`server::Conversation::create_terminal`].
+        pub fn create_terminal(&self, params: types::CreateTerminalRequest)
+            -> server::CancellableCall<'_, (types::CreateTerminalResponse, server::Terminal<Running>)>
+            => open_exchange(CREATE_TERMINAL);
+
+        /// See [`server::Conversation::send_update`].
+        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_>
+            => notify(UPDATE);
+
+        /// See [`server::Conversation::elicit`].
+        pub fn elicit(&self, params: types::CreateElicitationRequest)
+            -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn next(&mut self) -> Result<server::ClosingNext, AcpError>
+            => next_here(server::ClosingNext);
+    }
+
+    impl server::Conversation<Closed> {
+        /// Sends `CloseSessionResponse`, the reply to `session/close`; the sub-session is over.
+        ///
+        /// `!CloseSessionResponse . End`, `acp-v1.session`; in [`Closing`] and [`Closed`].
+        pub fn send_close_session_response(self, result: types::CloseSessionResponse)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(CLOSE_SESSION_RESPONSE);
+
+        /// Sends an error in reply to `session/close`; the sub-session goes on as [`Idle`].
+        ///
+        /// `!CloseSessionError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>>
+            => refuse_on(CLOSE_SESSION);
+
+        /// Waits until the peer cancels the request `session/close`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub async fn cancelled(&self) => cancelled(CLOSE_SESSION);
+
+        /// See [`server::Conversation::send_update`].
+        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_>
+            => notify(UPDATE);
+
+        /// See [`server::Conversation::elicit`].
+        pub fn elicit(&self, params: types::CreateElicitationRequest)
+            -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn next(&mut self) -> Result<server::ClosedNext, AcpError>
+            => next_here(server::ClosedNext);
+    }
+
+    impl server::Conversation<Stopping> {
+        /// Sends `PromptResponse`, the reply to `session/prompt`; the sub-session is over.
+        ///
+        /// `!PromptResponse . End`, `acp-v1.session`; in [`Turn`], [`Closing`] and [`Stopping`].
+        pub fn send_prompt_response(self, result: types::PromptResponse)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(PROMPT_RESPONSE);
+
+        /// Sends an error in reply to `session/prompt`; the sub-session is over.
+        ///
+        /// `!PromptError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(PROMPT);
+
+        /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub async fn cancelled(&self) => cancelled(PROMPT);
+
+        /// See [`server::Conversation::send_update`].
+        pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_>
+            => notify(UPDATE);
+
+        /// See [`server::Conversation::elicit`].
+        pub fn elicit(&self, params: types::CreateElicitationRequest)
+            -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn next(&mut self) -> Result<server::StoppingNext, AcpError>
+            => next_here(server::StoppingNext);
+    }
+
+    impl server::Conversation<Loading> {
+        /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
+        ///
+        /// Sends the notification `session/update`; the sub-session stays [`Loading`].
+        /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
+        ///
+        /// `!Update . Loading`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_update(&mut self, params: types::SessionNotification)
+            -> Result<(), AcpError> => send_here(UPDATE);
+
+        /// Sends `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`].
+        ///
+        /// `!LoadSessionResponse . Idle`, `acp-v1.session`; in [`Loading`].
+        pub fn send_load_session_response(self, result: types::LoadSessionResponse)
+            -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>>
+            => send_on(LOAD_SESSION_RESPONSE);
+
+        /// Sends an error in reply to `session/load`; the sub-session is over.
+        ///
+        /// `!LoadSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(LOAD_SESSION);
+
+        /// Waits until the peer cancels the request `session/load`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of LoadSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub async fn cancelled(&self) => cancelled(LOAD_SESSION);
+    }
+
+    impl server::Conversation<Resuming> {
+        /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
+        ///
+        /// Sends the notification `session/update`; the sub-session stays [`Resuming`].
+        /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
+        ///
+        /// `!Update . Resuming`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        ///
+        /// # Errors
+        /// See [`AcpError`].
+        pub async fn send_update(&mut self, params: types::SessionNotification)
+            -> Result<(), AcpError> => send_here(UPDATE);
+
+        /// Sends `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`].
+        ///
+        /// `!ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Resuming`].
+        pub fn send_resume_session_response(self, result: types::ResumeSessionResponse)
+            -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>>
+            => send_on(RESUME_SESSION_RESPONSE);
+
+        /// Sends an error in reply to `session/resume`; the sub-session is over.
+        ///
+        /// `!ResumeSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(RESUME_SESSION);
+
+        /// Waits until the peer cancels the request `session/resume`, or the session is over; a request that was cancelled is still answered.
+        ///
+        /// `?CancelRequest of ResumeSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        pub async fn cancelled(&self) => cancelled(RESUME_SESSION);
+    }
+
+    impl server::Terminal<AwaitingCreateTerminalResponse> {
+        /// Waits for `CreateTerminalResponse`, the reply to `terminal/create`; the sub-session goes on as [`Running`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?CreateTerminalResponse . Running`, `acp-v1.session`; in [`AwaitingCreateTerminalResponse`].
+        pub fn recv_create_terminal_response(self)
+            -> typed::Step<(types::CreateTerminalResponse, server::Terminal<Running>), AcpError>
+            => receive_on(CREATE_TERMINAL_RESPONSE);
+    }
+
+    impl server::Terminal<Running> {
+        /// Ends the command if it still runs, and the terminal.
+        ///
+        /// Sends the request `terminal/release`; the sub-session goes on as [`AwaitingReleaseTerminalResponse`].
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `!ReleaseTerminal . AwaitingReleaseTerminalResponse`, `acp-v1.session`; in [`Running`].
+        pub fn send_release_terminal(self, params: types::ReleaseTerminalRequest)
+            -> typed::Step<server::Terminal<AwaitingReleaseTerminalResponse>, typed::StepError<Self>>
+            => send_on(RELEASE_TERMINAL);
+
+        /// Ends the command if it still runs, and the terminal.
+        ///
+        /// Sends the request `terminal/release` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is [`Running`].
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `!ReleaseTerminal . ?ReleaseTerminalResponse . End`, `acp-v1.session`; in [`Running`].
+        pub fn release(self, params: types::ReleaseTerminalRequest)
+            -> typed::Advance<types::ReleaseTerminalResponse, Self>
+            => exchange_last(RELEASE_TERMINAL);
+
+        /// Reads what the command has written so far, and how it has ended, if it has.
+        ///
+        /// Sends the request `terminal/output` and returns its reply; any number at once.
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `*( !TerminalOutput . ?TerminalOutputResponse . End )`, `acp-v1.session`; in [`Running`] and [`AwaitingReleaseTerminalResponse`].
+        pub fn output(&self, params: types::TerminalOutputRequest)
+            -> server::CancellableCall<'_, types::TerminalOutputResponse> => call(TERMINAL_OUTPUT);
+
+        /// Waits until the command has ended.
+        ///
+        /// Sends the request `terminal/wait_for_exit` and returns its reply; any number at once.
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `*( !WaitForExit . ?WaitForExitResponse . End )`, `acp-v1.session`; in [`Running`] and [`AwaitingReleaseTerminalResponse`].
+        pub fn wait_for_exit(&self, params: types::WaitForTerminalExitRequest)
+            -> server::CancellableCall<'_, types::WaitForTerminalExitResponse>
+            => call(WAIT_FOR_EXIT);
+
+        /// Ends the command. The terminal stays.
+        ///
+        /// Sends the request `terminal/kill` and returns its reply; any number at once.
+        /// Needs the capability `client.terminal`.
+        ///
+        /// `*( !KillTerminal . ?KillTerminalResponse . End )`, `acp-v1.session`; in [`Running`] and [`AwaitingReleaseTerminalResponse`].
+        pub fn kill(&self, params: types::KillTerminalRequest)
+            -> server::CancellableCall<'_, types::KillTerminalResponse> => call(KILL_TERMINAL);
+    }
+
+    impl server::Terminal<AwaitingReleaseTerminalResponse> {
+        /// Waits for `ReleaseTerminalResponse`, the reply to `terminal/release`; the sub-session is over.
+        /// If the peer refuses, the sub-session is [`Running`].
+        ///
+        /// `?ReleaseTerminalResponse . End`, `acp-v1.session`; in [`AwaitingReleaseTerminalResponse`].
+        pub fn recv_release_terminal_response(self)
+            -> typed::Step<types::ReleaseTerminalResponse, typed::StepError<server::Terminal<Running>>>
+            => receive_last(RELEASE_TERMINAL_RESPONSE);
+
+        /// See [`server::Terminal::output`].
+        pub fn output(&self, params: types::TerminalOutputRequest)
+            -> server::CancellableCall<'_, types::TerminalOutputResponse> => call(TERMINAL_OUTPUT);
+
+        /// See [`server::Terminal::wait_for_exit`].
+        pub fn wait_for_exit(&self, params: types::WaitForTerminalExitRequest)
+            -> server::CancellableCall<'_, types::WaitForTerminalExitResponse>
+            => call(WAIT_FOR_EXIT);
+
+        /// See [`server::Terminal::kill`].
+        pub fn kill(&self, params: types::KillTerminalRequest)
+            -> server::CancellableCall<'_, types::KillTerminalResponse> => call(KILL_TERMINAL);
     }
 }
 
 /// What goes with [`AcpAgent`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
-    use super::{messages, typed, types};
+    use super::{typed, types};
 
     /// A request that can be cancelled, and runs until its reply comes.
     pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, ()>;
 
-    /// A conversation between the user and the agent.
-    ///
-    /// A sub-session of `AcpAgent`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Conversation`, `acp-v1.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Conversation<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A conversation between the user and the agent.
+        ///
+        /// A sub-session of `AcpAgent`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Conversation`, `acp-v1.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
         Conversation is Server of super::PROTOCOL;
         handle = ConversationHandle;
         incoming = ConversationIncomingQueue;
@@ -2666,16 +1841,8 @@ pub mod server {
         state super::Resuming = super::tables::server::RESUMING;
     }
 
-    /// What `Conversation` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct ConversationHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Conversation` may send at any time, for tasks that outlive a borrow of the sub-session.
         ConversationHandle of super::server::Conversation, AcpError;
         send_update(types::SessionNotification) => notify(UPDATE);
         elicit(types::CreateElicitationRequest) -> types::CreateElicitationResponse => call(ELICIT);
@@ -2685,86 +1852,55 @@ pub mod server {
             => call(READ_TEXT_FILE);
         write_text_file(types::WriteTextFileRequest) -> types::WriteTextFileResponse
             => call(WRITE_TEXT_FILE);
-        send_create_terminal(types::CreateTerminalRequest) -> Terminal<super::AwaitingCreateTerminalResponse>
-            => open(CREATE_TERMINAL);
-        create_terminal(types::CreateTerminalRequest) -> (types::CreateTerminalResponse, Terminal<super::Running>)
+        send_create_terminal(types::CreateTerminalRequest)
+            -> Terminal<super::AwaitingCreateTerminalResponse> => open(CREATE_TERMINAL);
+        create_terminal(types::CreateTerminalRequest)
+            -> (types::CreateTerminalResponse, Terminal<super::Running>)
             => exchange(CREATE_TERMINAL);
     }
 
     typed::roles::incoming! {
-        ConversationIncoming, ConversationIncomingQueue, ConversationHandler, "sub-session";
-        CANCEL: notification(params) cancel => Cancel(types::CancelNotification);
-        SET_MODE: request(params) set_mode
-            => SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>);
-        SET_CONFIG_OPTION: request(params) set_config_option
-            => SetConfigOption(types::SetSessionConfigOptionRequest, typed::Responder<types::SetSessionConfigOptionResponse>);
-    }
+        /// Answers what the peer asks while `Conversation` runs.
+        ConversationHandler, ConversationIncoming, ConversationIncomingQueue, "sub-session";
 
-    /// Answers what the peer asks while `Conversation` runs.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait ConversationHandler: Send + Sync + 'static {
         /// Asks the agent to stop its turn early. The turn still ends with the reply to its prompt.
         ///
         /// The notification `session/cancel`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
-        fn cancel(
-            &self,
-            context: Context,
-            params: types::CancelNotification,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn cancel(&self, context: Context, params: types::CancelNotification)
+            => notification(CANCEL) as Cancel(types::CancelNotification);
 
         /// Changes the mode in which the agent works.
         ///
         /// The request `session/set_mode`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
-        fn set_mode(
-            &self,
-            context: Context,
-            params: types::SetSessionModeRequest,
-        ) -> impl Future<Output = Result<types::SetSessionModeResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("session/set_mode")
-        }
+        async fn set_mode(&self, context: Context, params: types::SetSessionModeRequest)
+            -> Result<types::SetSessionModeResponse, typed::RpcError>
+            => request(SET_MODE)
+                as SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>);
 
         /// Changes an option of the conversation, such as the model.
         ///
         /// The request `session/set_config_option`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
-        fn set_config_option(
+        async fn set_config_option(
             &self,
             context: Context,
             params: types::SetSessionConfigOptionRequest,
-        ) -> impl Future<
-            Output = Result<types::SetSessionConfigOptionResponse, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("session/set_config_option")
-        }
-    }
-
-    /// A command that the client runs for the agent.
-    ///
-    /// A sub-session of `AcpAgent`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Terminal`, `acp-v1.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Terminal<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
+        )
+            -> Result<types::SetSessionConfigOptionResponse, typed::RpcError>
+            => request(SET_CONFIG_OPTION)
+                as SetConfigOption(types::SetSessionConfigOptionRequest, typed::Responder<types::SetSessionConfigOptionResponse>);
     }
 
     typed::roles::sub_session! {
+        /// A command that the client runs for the agent.
+        ///
+        /// A sub-session of `AcpAgent`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Terminal`, `acp-v1.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`AcpError`](super::AcpError); any other type that a method returns says on its page how it fails.
         Terminal is Server of super::PROTOCOL;
         handle = TerminalHandle;
         state super::AwaitingCreateTerminalResponse = super::tables::server::AWAITING_CREATE_TERMINAL_RESPONSE;
@@ -2772,16 +1908,8 @@ pub mod server {
         state super::AwaitingReleaseTerminalResponse = super::tables::server::AWAITING_RELEASE_TERMINAL_RESPONSE;
     }
 
-    /// What `Terminal` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct TerminalHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Terminal` may send at any time, for tasks that outlive a borrow of the sub-session.
         TerminalHandle of super::server::Terminal, AcpError;
         output(types::TerminalOutputRequest) -> types::TerminalOutputResponse
             => call(TERMINAL_OUTPUT);
@@ -2790,16 +1918,8 @@ pub mod server {
         kill(types::KillTerminalRequest) -> types::KillTerminalResponse => call(KILL_TERMINAL);
     }
 
-    /// What `AcpAgent` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `AcpAgent` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::AcpAgent, AcpError;
         send_update(types::SessionNotification) => notify(UPDATE);
         elicit_for_request(types::CreateElicitationRequest) -> types::CreateElicitationResponse
@@ -2813,149 +1933,95 @@ pub mod server {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        NEW_SESSION: opening(params) new_session gated
-            => NewSession(types::NewSessionRequest, Conversation<super::BeforeNewSessionResponse>);
-        LOAD_SESSION: opening(params) load_session gated
-            => LoadSession(types::LoadSessionRequest, Conversation<super::Loading>);
-        RESUME_SESSION: opening(params) resume_session gated
-            => ResumeSession(types::ResumeSessionRequest, Conversation<super::Resuming>);
-        AUTHENTICATE: request(params) authenticate
-            => Authenticate(types::AuthenticateRequest, typed::Responder<types::AuthenticateResponse>);
-        LOGOUT: request(params) logout gated
-            => Logout(types::LogoutRequest, typed::Responder<types::LogoutResponse>);
-        LIST_SESSIONS: request(params) list_sessions gated
-            => ListSessions(types::ListSessionsRequest, typed::Responder<types::ListSessionsResponse>);
-        DELETE_SESSION: request(params) delete_session gated
-            => DeleteSession(types::DeleteSessionRequest, typed::Responder<types::DeleteSessionResponse>);
-        EXTENSION: request(params) extension
-            => Extension(typed::WithMethod<Option<typed::Value>>, typed::Responder<Option<typed::Value>>);
-        EXTENSION_NOTIFICATION: notification(params) extension_notification
-            => ExtensionNotification(typed::WithMethod<Option<typed::Value>>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Starts a conversation. The agent chooses its id.
         ///
         /// The request `session/new`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn new_session(
+        async fn new_session(
             &self,
             context: Context,
             params: types::NewSessionRequest,
             sub_session: Conversation<super::BeforeNewSessionResponse>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("session/new"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(NEW_SESSION, gated)
+                as NewSession(types::NewSessionRequest, Conversation<super::BeforeNewSessionResponse>);
 
         /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
         ///
         /// The request `session/load`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn load_session(
+        async fn load_session(
             &self,
             context: Context,
             params: types::LoadSessionRequest,
             sub_session: Conversation<super::Loading>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("session/load"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(LOAD_SESSION, gated)
+                as LoadSession(types::LoadSessionRequest, Conversation<super::Loading>);
 
         /// Continues an earlier conversation without repeating it.
         ///
         /// The request `session/resume`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn resume_session(
+        async fn resume_session(
             &self,
             context: Context,
             params: types::ResumeSessionRequest,
             sub_session: Conversation<super::Resuming>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("session/resume"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(RESUME_SESSION, gated)
+                as ResumeSession(types::ResumeSessionRequest, Conversation<super::Resuming>);
 
         /// Authenticates the user with one of the methods that the agent has offered in its reply to `initialize`.
         ///
         /// The request `authenticate`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn authenticate(
-            &self,
-            context: Context,
-            params: types::AuthenticateRequest,
-        ) -> impl Future<Output = Result<types::AuthenticateResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("authenticate")
-        }
+        async fn authenticate(&self, context: Context, params: types::AuthenticateRequest)
+            -> Result<types::AuthenticateResponse, typed::RpcError>
+            => request(AUTHENTICATE)
+                as Authenticate(types::AuthenticateRequest, typed::Responder<types::AuthenticateResponse>);
 
         /// Ends the authenticated state.
         ///
         /// The request `logout`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn logout(
-            &self,
-            context: Context,
-            params: types::LogoutRequest,
-        ) -> impl Future<Output = Result<types::LogoutResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("logout")
-        }
+        async fn logout(&self, context: Context, params: types::LogoutRequest)
+            -> Result<types::LogoutResponse, typed::RpcError>
+            => request(LOGOUT, gated)
+                as Logout(types::LogoutRequest, typed::Responder<types::LogoutResponse>);
 
         /// Lists the conversations that the agent knows, one page at a time.
         ///
         /// The request `session/list`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn list_sessions(
-            &self,
-            context: Context,
-            params: types::ListSessionsRequest,
-        ) -> impl Future<Output = Result<types::ListSessionsResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("session/list")
-        }
+        async fn list_sessions(&self, context: Context, params: types::ListSessionsRequest)
+            -> Result<types::ListSessionsResponse, typed::RpcError>
+            => request(LIST_SESSIONS, gated)
+                as ListSessions(types::ListSessionsRequest, typed::Responder<types::ListSessionsResponse>);
 
         /// Removes a conversation from the agent's list.
         ///
         /// The request `session/delete`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn delete_session(
-            &self,
-            context: Context,
-            params: types::DeleteSessionRequest,
-        ) -> impl Future<Output = Result<types::DeleteSessionResponse, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("session/delete")
-        }
+        async fn delete_session(&self, context: Context, params: types::DeleteSessionRequest)
+            -> Result<types::DeleteSessionResponse, typed::RpcError>
+            => request(DELETE_SESSION, gated)
+                as DeleteSession(types::DeleteSessionRequest, typed::Responder<types::DeleteSessionResponse>);
 
         /// A request that is not part of the protocol. Its method begins with `_`.
         ///
         /// A request whose method fits `_*`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn extension(
-            &self,
-            context: Context,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> impl Future<Output = Result<Option<typed::Value>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("_*")
-        }
+        async fn extension(&self, context: Context, params: typed::WithMethod<Option<typed::Value>>)
+            -> Result<Option<typed::Value>, typed::RpcError>
+            => request(EXTENSION)
+                as Extension(typed::WithMethod<Option<typed::Value>>, typed::Responder<Option<typed::Value>>);
 
         /// A notification that is not part of the protocol. Its method begins with `_`.
         ///
         /// A notification whose method fits `_*`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        fn extension_notification(
+        async fn extension_notification(
             &self,
             context: Context,
             params: typed::WithMethod<Option<typed::Value>>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(EXTENSION_NOTIFICATION)
+                as ExtensionNotification(typed::WithMethod<Option<typed::Value>>);
     }
 
     typed::roles::context! {
@@ -2963,70 +2029,37 @@ pub mod server {
         peer = Handle;
     }
 
-    /// What comes next in [`Idle`](super::Idle).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum IdleNext {
+    typed::roles::next! {
+        /// What comes next in [`Idle`](super::Idle).
+        IdleNext;
+
         /// The request `session/prompt`; the sub-session goes on as [`Turn`](super::Turn).
-        Prompt(types::PromptRequest, Conversation<super::Turn>),
+        Prompt(types::PromptRequest, Conversation<super::Turn>) => then(PROMPT, params, session);
+
         /// The request `session/close`; the sub-session goes on as [`Closed`](super::Closed).
-        CloseSession(types::CloseSessionRequest, Conversation<super::Closed>),
+        CloseSession(types::CloseSessionRequest, Conversation<super::Closed>)
+            => then(CLOSE_SESSION, params, session);
+
         /// The notification `session/cancel`; the sub-session stays where it is.
-        Cancel(types::CancelNotification, Conversation<super::Idle>),
+        Cancel(types::CancelNotification, Conversation<super::Idle>)
+            => then(CANCEL, params, session);
+
         /// The request `session/set_mode`; it is answered by itself, whatever comes next.
         SetMode(
             types::SetSessionModeRequest,
             typed::Responder<types::SetSessionModeResponse>,
             Conversation<super::Idle>,
-        ),
+        ) => request(SET_MODE, params, responder, session);
+
         /// The request `session/set_config_option`; it is answered by itself, whatever comes next.
         SetConfigOption(
             types::SetSessionConfigOptionRequest,
             typed::Responder<types::SetSessionConfigOptionResponse>,
             Conversation<super::Idle>,
-        ),
+        ) => request(SET_CONFIG_OPTION, params, responder, session);
     }
 
     impl IdleNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PROMPT => {
-                    input
-                        .then(|payload, session| Self::Prompt(payload, Conversation::at(session)))
-                }
-                messages::CLOSE_SESSION => {
-                    input
-                        .then(|payload, session| Self::CloseSession(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::CANCEL => {
-                    input
-                        .then(|params, session| Self::Cancel(params, Conversation::at(session)))
-                }
-                messages::SET_MODE => {
-                    input
-                        .request(|params, responder, session| Self::SetMode(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::SET_CONFIG_OPTION => {
-                    input
-                        .request(|params, responder, session| Self::SetConfigOption(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Idle`](super::Idle).
         /// A `Responder` answers with an error then.
         ///
@@ -3043,64 +2076,34 @@ pub mod server {
         }
     }
 
-    /// What comes next in [`Turn`](super::Turn).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum TurnNext {
+    typed::roles::next! {
+        /// What comes next in [`Turn`](super::Turn).
+        TurnNext;
+
         /// The request `session/close`; the sub-session goes on as [`Closing`](super::Closing).
-        CloseSession(types::CloseSessionRequest, Conversation<super::Closing>),
+        CloseSession(types::CloseSessionRequest, Conversation<super::Closing>)
+            => then(CLOSE_SESSION, params, session);
+
         /// The notification `session/cancel`; the sub-session stays where it is.
-        Cancel(types::CancelNotification, Conversation<super::Turn>),
+        Cancel(types::CancelNotification, Conversation<super::Turn>)
+            => then(CANCEL, params, session);
+
         /// The request `session/set_mode`; it is answered by itself, whatever comes next.
         SetMode(
             types::SetSessionModeRequest,
             typed::Responder<types::SetSessionModeResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => request(SET_MODE, params, responder, session);
+
         /// The request `session/set_config_option`; it is answered by itself, whatever comes next.
         SetConfigOption(
             types::SetSessionConfigOptionRequest,
             typed::Responder<types::SetSessionConfigOptionResponse>,
             Conversation<super::Turn>,
-        ),
+        ) => request(SET_CONFIG_OPTION, params, responder, session);
     }
 
     impl TurnNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::CLOSE_SESSION => {
-                    input
-                        .then(|payload, session| Self::CloseSession(
-                            payload,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::CANCEL => {
-                    input
-                        .then(|params, session| Self::Cancel(params, Conversation::at(session)))
-                }
-                messages::SET_MODE => {
-                    input
-                        .request(|params, responder, session| Self::SetMode(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                messages::SET_CONFIG_OPTION => {
-                    input
-                        .request(|params, responder, session| Self::SetConfigOption(
-                            params,
-                            responder,
-                            Conversation::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Turn`](super::Turn).
         /// A `Responder` answers with an error then.
         ///
@@ -3117,88 +2120,58 @@ pub mod server {
         }
     }
 
-    /// What comes next in [`Closing`](super::Closing).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ClosingNext {
+    typed::roles::next! {
+        /// What comes next in [`Closing`](super::Closing).
+        ClosingNext;
+
         /// The notification `session/cancel`; the sub-session stays where it is.
-        Cancel(types::CancelNotification),
+        Cancel(types::CancelNotification) => here(CANCEL, params);
+
         /// The request `session/set_mode`; it is answered by itself, whatever comes next.
-        SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>),
+        SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>)
+            => request(SET_MODE, params, responder);
+
         /// The request `session/set_config_option`; it is answered by itself, whatever comes next.
         SetConfigOption(
             types::SetSessionConfigOptionRequest,
             typed::Responder<types::SetSessionConfigOptionResponse>,
-        ),
+        ) => request(SET_CONFIG_OPTION, params, responder);
     }
 
-    impl ClosingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::CANCEL => input.here(Self::Cancel),
-                messages::SET_MODE => input.request_here(Self::SetMode),
-                messages::SET_CONFIG_OPTION => input.request_here(Self::SetConfigOption),
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Closed`](super::Closed).
+        ClosedNext;
 
-    /// What comes next in [`Closed`](super::Closed).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ClosedNext {
         /// The notification `session/cancel`; the sub-session stays where it is.
-        Cancel(types::CancelNotification),
+        Cancel(types::CancelNotification) => here(CANCEL, params);
+
         /// The request `session/set_mode`; it is answered by itself, whatever comes next.
-        SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>),
+        SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>)
+            => request(SET_MODE, params, responder);
+
         /// The request `session/set_config_option`; it is answered by itself, whatever comes next.
         SetConfigOption(
             types::SetSessionConfigOptionRequest,
             typed::Responder<types::SetSessionConfigOptionResponse>,
-        ),
+        ) => request(SET_CONFIG_OPTION, params, responder);
     }
 
-    impl ClosedNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::CANCEL => input.here(Self::Cancel),
-                messages::SET_MODE => input.request_here(Self::SetMode),
-                messages::SET_CONFIG_OPTION => input.request_here(Self::SetConfigOption),
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Stopping`](super::Stopping).
+        StoppingNext;
 
-    /// What comes next in [`Stopping`](super::Stopping).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum StoppingNext {
         /// The notification `session/cancel`; the sub-session stays where it is.
-        Cancel(types::CancelNotification),
+        Cancel(types::CancelNotification) => here(CANCEL, params);
+
         /// The request `session/set_mode`; it is answered by itself, whatever comes next.
-        SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>),
+        SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>)
+            => request(SET_MODE, params, responder);
+
         /// The request `session/set_config_option`; it is answered by itself, whatever comes next.
         SetConfigOption(
             types::SetSessionConfigOptionRequest,
             typed::Responder<types::SetSessionConfigOptionResponse>,
-        ),
-    }
-
-    impl StoppingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::CANCEL => input.here(Self::Cancel),
-                messages::SET_MODE => input.request_here(Self::SetMode),
-                messages::SET_CONFIG_OPTION => input.request_here(Self::SetConfigOption),
-                _ => Err(input.unexpected()),
-            }
-        }
+        ) => request(SET_CONFIG_OPTION, params, responder);
     }
 }
 
@@ -3459,17 +2432,14 @@ pub mod capabilities {
         AUTH_LOGOUT = "auth.logout", ["auth", "logout"];
         SESSION_CAPABILITIES_LIST = "sessionCapabilities.list", ["sessionCapabilities", "list"];
         SESSION_CAPABILITIES_DELETE = "sessionCapabilities.delete", [
-            "sessionCapabilities",
-            "delete",
+            "sessionCapabilities", "delete",
         ];
         SESSION_CAPABILITIES_ADDITIONAL_DIRECTORIES = "sessionCapabilities.additionalDirectories", [
-            "sessionCapabilities",
-            "additionalDirectories",
+            "sessionCapabilities", "additionalDirectories",
         ];
         LOAD_SESSION = "loadSession", ["loadSession"];
         SESSION_CAPABILITIES_RESUME = "sessionCapabilities.resume", [
-            "sessionCapabilities",
-            "resume",
+            "sessionCapabilities", "resume",
         ];
         SESSION_CAPABILITIES_CLOSE = "sessionCapabilities.close", ["sessionCapabilities", "close"];
         SESSION_NOTICES = "session.notices", ["session", "notices"];
@@ -3533,8 +2503,7 @@ mod tables {
             START = State::linear("Start", &[send(m::INITIALIZE, AWAITING_INITIALIZE_RESPONSE)])
                 .endless();
             AWAITING_INITIALIZE_RESPONSE = State::linear("AwaitingInitializeResponse", &[
-                receive(m::INITIALIZE_RESPONSE, INITIALIZED),
-                refused(m::INITIALIZE_ERROR, START),
+                receive(m::INITIALIZE_RESPONSE, INITIALIZED), refused(m::INITIALIZE_ERROR, START),
             ])
             .endless();
             INITIALIZED = State::replicated("Initialized", &[
@@ -3554,8 +2523,7 @@ mod tables {
                 receive(m::EXTENSION_NOTIFICATION, END).spawn(),
             ]);
             AWAITING_NEW_SESSION_RESPONSE = State::linear("AwaitingNewSessionResponse", &[
-                receive(m::NEW_SESSION_RESPONSE, IDLE),
-                refused(m::NEW_SESSION_ERROR, END),
+                receive(m::NEW_SESSION_RESPONSE, IDLE), refused(m::NEW_SESSION_ERROR, END),
             ]);
             IDLE = State::linear("Idle", &[
                 send(m::CLOSE_SESSION, CLOSED),
@@ -3625,60 +2593,47 @@ mod tables {
                 receive(m::UPDATE, RESUMING),
             ]);
             AWAITING_AUTHENTICATE_RESPONSE = State::linear("AwaitingAuthenticateResponse", &[
-                receive(m::AUTHENTICATE_RESPONSE, END),
-                refused(m::AUTHENTICATE_ERROR, END),
+                receive(m::AUTHENTICATE_RESPONSE, END), refused(m::AUTHENTICATE_ERROR, END),
             ]);
             AWAITING_LOGOUT_RESPONSE = State::linear("AwaitingLogoutResponse", &[
-                receive(m::LOGOUT_RESPONSE, END),
-                refused(m::LOGOUT_ERROR, END),
+                receive(m::LOGOUT_RESPONSE, END), refused(m::LOGOUT_ERROR, END),
             ]);
             AWAITING_LIST_SESSIONS_RESPONSE = State::linear("AwaitingListSessionsResponse", &[
-                receive(m::LIST_SESSIONS_RESPONSE, END),
-                refused(m::LIST_SESSIONS_ERROR, END),
+                receive(m::LIST_SESSIONS_RESPONSE, END), refused(m::LIST_SESSIONS_ERROR, END),
             ]);
             AWAITING_DELETE_SESSION_RESPONSE = State::linear("AwaitingDeleteSessionResponse", &[
-                receive(m::DELETE_SESSION_RESPONSE, END),
-                refused(m::DELETE_SESSION_ERROR, END),
+                receive(m::DELETE_SESSION_RESPONSE, END), refused(m::DELETE_SESSION_ERROR, END),
             ]);
             BEFORE_ELICIT_FOR_REQUEST_RESPONSE = State::linear("BeforeElicitForRequestResponse", &[
-                send(m::ELICIT_FOR_REQUEST_RESPONSE, END),
-                refuse(m::ELICIT_FOR_REQUEST_ERROR, END),
+                send(m::ELICIT_FOR_REQUEST_RESPONSE, END), refuse(m::ELICIT_FOR_REQUEST_ERROR, END),
             ]);
             AWAITING_EXTENSION_RESPONSE = State::linear("AwaitingExtensionResponse", &[
-                receive(m::EXTENSION_RESPONSE, END),
-                refused(m::EXTENSION_ERROR, END),
+                receive(m::EXTENSION_RESPONSE, END), refused(m::EXTENSION_ERROR, END),
             ]);
             BEFORE_EXTENSION_RESPONSE = State::linear("BeforeExtensionResponse", &[
-                send(m::EXTENSION_RESPONSE, END),
-                refuse(m::EXTENSION_ERROR, END),
+                send(m::EXTENSION_RESPONSE, END), refuse(m::EXTENSION_ERROR, END),
             ]);
             AWAITING_SET_MODE_RESPONSE = State::linear("AwaitingSetModeResponse", &[
-                receive(m::SET_MODE_RESPONSE, END),
-                refused(m::SET_MODE_ERROR, END),
+                receive(m::SET_MODE_RESPONSE, END), refused(m::SET_MODE_ERROR, END),
             ]);
             AWAITING_SET_CONFIG_OPTION_RESPONSE = State::linear("AwaitingSetConfigOptionResponse", &[
                 receive(m::SET_CONFIG_OPTION_RESPONSE, END),
                 refused(m::SET_CONFIG_OPTION_ERROR, END),
             ]);
             BEFORE_ELICIT_RESPONSE = State::linear("BeforeElicitResponse", &[
-                send(m::ELICIT_RESPONSE, END),
-                refuse(m::ELICIT_ERROR, END),
+                send(m::ELICIT_RESPONSE, END), refuse(m::ELICIT_ERROR, END),
             ]);
             BEFORE_REQUEST_PERMISSION_RESPONSE = State::linear("BeforeRequestPermissionResponse", &[
-                send(m::REQUEST_PERMISSION_RESPONSE, END),
-                refuse(m::REQUEST_PERMISSION_ERROR, END),
+                send(m::REQUEST_PERMISSION_RESPONSE, END), refuse(m::REQUEST_PERMISSION_ERROR, END),
             ]);
             BEFORE_READ_TEXT_FILE_RESPONSE = State::linear("BeforeReadTextFileResponse", &[
-                send(m::READ_TEXT_FILE_RESPONSE, END),
-                refuse(m::READ_TEXT_FILE_ERROR, END),
+                send(m::READ_TEXT_FILE_RESPONSE, END), refuse(m::READ_TEXT_FILE_ERROR, END),
             ]);
             BEFORE_WRITE_TEXT_FILE_RESPONSE = State::linear("BeforeWriteTextFileResponse", &[
-                send(m::WRITE_TEXT_FILE_RESPONSE, END),
-                refuse(m::WRITE_TEXT_FILE_ERROR, END),
+                send(m::WRITE_TEXT_FILE_RESPONSE, END), refuse(m::WRITE_TEXT_FILE_ERROR, END),
             ]);
             BEFORE_CREATE_TERMINAL_RESPONSE = State::linear("BeforeCreateTerminalResponse", &[
-                send(m::CREATE_TERMINAL_RESPONSE, RUNNING),
-                refuse(m::CREATE_TERMINAL_ERROR, END),
+                send(m::CREATE_TERMINAL_RESPONSE, RUNNING), refuse(m::CREATE_TERMINAL_ERROR, END),
             ]);
             RUNNING = State::linear("Running", &[
                 receive(m::TERMINAL_OUTPUT, BEFORE_TERMINAL_OUTPUT_RESPONSE).spawn(),
@@ -3694,16 +2649,13 @@ mod tables {
                 receive(m::KILL_TERMINAL, BEFORE_KILL_TERMINAL_RESPONSE).spawn(),
             ]);
             BEFORE_TERMINAL_OUTPUT_RESPONSE = State::linear("BeforeTerminalOutputResponse", &[
-                send(m::TERMINAL_OUTPUT_RESPONSE, END),
-                refuse(m::TERMINAL_OUTPUT_ERROR, END),
+                send(m::TERMINAL_OUTPUT_RESPONSE, END), refuse(m::TERMINAL_OUTPUT_ERROR, END),
             ]);
             BEFORE_WAIT_FOR_EXIT_RESPONSE = State::linear("BeforeWaitForExitResponse", &[
-                send(m::WAIT_FOR_EXIT_RESPONSE, END),
-                refuse(m::WAIT_FOR_EXIT_ERROR, END),
+                send(m::WAIT_FOR_EXIT_RESPONSE, END), refuse(m::WAIT_FOR_EXIT_ERROR, END),
             ]);
             BEFORE_KILL_TERMINAL_RESPONSE = State::linear("BeforeKillTerminalResponse", &[
-                send(m::KILL_TERMINAL_RESPONSE, END),
-                refuse(m::KILL_TERMINAL_ERROR, END),
+                send(m::KILL_TERMINAL_RESPONSE, END), refuse(m::KILL_TERMINAL_ERROR, END),
             ]);
         }
     }
@@ -3715,8 +2667,7 @@ mod tables {
             START = State::linear("Start", &[receive(m::INITIALIZE, BEFORE_INITIALIZE_RESPONSE)])
                 .endless();
             BEFORE_INITIALIZE_RESPONSE = State::linear("BeforeInitializeResponse", &[
-                send(m::INITIALIZE_RESPONSE, INITIALIZED),
-                refuse(m::INITIALIZE_ERROR, START),
+                send(m::INITIALIZE_RESPONSE, INITIALIZED), refuse(m::INITIALIZE_ERROR, START),
             ])
             .endless();
             INITIALIZED = State::replicated("Initialized", &[
@@ -3736,8 +2687,7 @@ mod tables {
                 receive(m::EXTENSION_NOTIFICATION, END).spawn(),
             ]);
             BEFORE_NEW_SESSION_RESPONSE = State::linear("BeforeNewSessionResponse", &[
-                send(m::NEW_SESSION_RESPONSE, IDLE),
-                refuse(m::NEW_SESSION_ERROR, END),
+                send(m::NEW_SESSION_RESPONSE, IDLE), refuse(m::NEW_SESSION_ERROR, END),
             ]);
             IDLE = State::linear("Idle", &[
                 send(m::UPDATE, END).spawn(),
@@ -3807,56 +2757,45 @@ mod tables {
                 send(m::UPDATE, RESUMING),
             ]);
             BEFORE_AUTHENTICATE_RESPONSE = State::linear("BeforeAuthenticateResponse", &[
-                send(m::AUTHENTICATE_RESPONSE, END),
-                refuse(m::AUTHENTICATE_ERROR, END),
+                send(m::AUTHENTICATE_RESPONSE, END), refuse(m::AUTHENTICATE_ERROR, END),
             ]);
             BEFORE_LOGOUT_RESPONSE = State::linear("BeforeLogoutResponse", &[
-                send(m::LOGOUT_RESPONSE, END),
-                refuse(m::LOGOUT_ERROR, END),
+                send(m::LOGOUT_RESPONSE, END), refuse(m::LOGOUT_ERROR, END),
             ]);
             BEFORE_LIST_SESSIONS_RESPONSE = State::linear("BeforeListSessionsResponse", &[
-                send(m::LIST_SESSIONS_RESPONSE, END),
-                refuse(m::LIST_SESSIONS_ERROR, END),
+                send(m::LIST_SESSIONS_RESPONSE, END), refuse(m::LIST_SESSIONS_ERROR, END),
             ]);
             BEFORE_DELETE_SESSION_RESPONSE = State::linear("BeforeDeleteSessionResponse", &[
-                send(m::DELETE_SESSION_RESPONSE, END),
-                refuse(m::DELETE_SESSION_ERROR, END),
+                send(m::DELETE_SESSION_RESPONSE, END), refuse(m::DELETE_SESSION_ERROR, END),
             ]);
             AWAITING_ELICIT_FOR_REQUEST_RESPONSE = State::linear("AwaitingElicitForRequestResponse", &[
                 receive(m::ELICIT_FOR_REQUEST_RESPONSE, END),
                 refused(m::ELICIT_FOR_REQUEST_ERROR, END),
             ]);
             BEFORE_EXTENSION_RESPONSE = State::linear("BeforeExtensionResponse", &[
-                send(m::EXTENSION_RESPONSE, END),
-                refuse(m::EXTENSION_ERROR, END),
+                send(m::EXTENSION_RESPONSE, END), refuse(m::EXTENSION_ERROR, END),
             ]);
             AWAITING_EXTENSION_RESPONSE = State::linear("AwaitingExtensionResponse", &[
-                receive(m::EXTENSION_RESPONSE, END),
-                refused(m::EXTENSION_ERROR, END),
+                receive(m::EXTENSION_RESPONSE, END), refused(m::EXTENSION_ERROR, END),
             ]);
             BEFORE_SET_MODE_RESPONSE = State::linear("BeforeSetModeResponse", &[
-                send(m::SET_MODE_RESPONSE, END),
-                refuse(m::SET_MODE_ERROR, END),
+                send(m::SET_MODE_RESPONSE, END), refuse(m::SET_MODE_ERROR, END),
             ]);
             BEFORE_SET_CONFIG_OPTION_RESPONSE = State::linear("BeforeSetConfigOptionResponse", &[
-                send(m::SET_CONFIG_OPTION_RESPONSE, END),
-                refuse(m::SET_CONFIG_OPTION_ERROR, END),
+                send(m::SET_CONFIG_OPTION_RESPONSE, END), refuse(m::SET_CONFIG_OPTION_ERROR, END),
             ]);
             AWAITING_ELICIT_RESPONSE = State::linear("AwaitingElicitResponse", &[
-                receive(m::ELICIT_RESPONSE, END),
-                refused(m::ELICIT_ERROR, END),
+                receive(m::ELICIT_RESPONSE, END), refused(m::ELICIT_ERROR, END),
             ]);
             AWAITING_REQUEST_PERMISSION_RESPONSE = State::linear("AwaitingRequestPermissionResponse", &[
                 receive(m::REQUEST_PERMISSION_RESPONSE, END),
                 refused(m::REQUEST_PERMISSION_ERROR, END),
             ]);
             AWAITING_READ_TEXT_FILE_RESPONSE = State::linear("AwaitingReadTextFileResponse", &[
-                receive(m::READ_TEXT_FILE_RESPONSE, END),
-                refused(m::READ_TEXT_FILE_ERROR, END),
+                receive(m::READ_TEXT_FILE_RESPONSE, END), refused(m::READ_TEXT_FILE_ERROR, END),
             ]);
             AWAITING_WRITE_TEXT_FILE_RESPONSE = State::linear("AwaitingWriteTextFileResponse", &[
-                receive(m::WRITE_TEXT_FILE_RESPONSE, END),
-                refused(m::WRITE_TEXT_FILE_ERROR, END),
+                receive(m::WRITE_TEXT_FILE_RESPONSE, END), refused(m::WRITE_TEXT_FILE_ERROR, END),
             ]);
             AWAITING_CREATE_TERMINAL_RESPONSE = State::linear("AwaitingCreateTerminalResponse", &[
                 receive(m::CREATE_TERMINAL_RESPONSE, RUNNING),
@@ -3876,16 +2815,13 @@ mod tables {
                 refused(m::RELEASE_TERMINAL_ERROR, RUNNING),
             ]);
             AWAITING_TERMINAL_OUTPUT_RESPONSE = State::linear("AwaitingTerminalOutputResponse", &[
-                receive(m::TERMINAL_OUTPUT_RESPONSE, END),
-                refused(m::TERMINAL_OUTPUT_ERROR, END),
+                receive(m::TERMINAL_OUTPUT_RESPONSE, END), refused(m::TERMINAL_OUTPUT_ERROR, END),
             ]);
             AWAITING_WAIT_FOR_EXIT_RESPONSE = State::linear("AwaitingWaitForExitResponse", &[
-                receive(m::WAIT_FOR_EXIT_RESPONSE, END),
-                refused(m::WAIT_FOR_EXIT_ERROR, END),
+                receive(m::WAIT_FOR_EXIT_RESPONSE, END), refused(m::WAIT_FOR_EXIT_ERROR, END),
             ]);
             AWAITING_KILL_TERMINAL_RESPONSE = State::linear("AwaitingKillTerminalResponse", &[
-                receive(m::KILL_TERMINAL_RESPONSE, END),
-                refused(m::KILL_TERMINAL_ERROR, END),
+                receive(m::KILL_TERMINAL_RESPONSE, END), refused(m::KILL_TERMINAL_ERROR, END),
             ]);
         }
     }

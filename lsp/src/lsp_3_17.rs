@@ -12,143 +12,115 @@ use ::lsp_protocols::types as types;
 #[allow(unreachable_pub, unused_imports)]
 pub use runtime::Error as LspError;
 
-/// Only `initialize` is permitted, or `exit` at once.
-///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
-///
-/// ```text
-/// Uninit [must "initialize comes first" error -32002] = !Initialize . AwaitingResult ⊕ !Exit . Exited
-/// ```
-#[derive(Debug)]
-pub struct Uninit;
+typed::roles::markers! {
+    /// Only `initialize` is permitted, or `exit` at once.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
+    ///
+    /// ```text
+    /// Uninit [must "initialize comes first" error -32002] = !Initialize . AwaitingResult ⊕ !Exit . Exited
+    /// ```
+    Uninit;
 
-/// The client sends nothing until the server has answered `initialize`.
-///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
-///
-/// ```text
-/// AwaitingResult [must "initialize is answered first" error -32002] =
-///     ?InitializeResult . (AwaitingNotif, FromServer)
-/// ```
-#[derive(Debug)]
-pub struct AwaitingResult;
+    /// The client sends nothing until the server has answered `initialize`.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
+    ///
+    /// ```text
+    /// AwaitingResult [must "initialize is answered first" error -32002] =
+    ///     ?InitializeResult . (AwaitingNotif, FromServer)
+    /// ```
+    AwaitingResult;
 
-/// The client knows what the server can do. It says so, before anything else.
-///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
-///
-/// ```text
-/// AwaitingNotif [must "initialized comes next" error -32002] = !Initialized . Active
-/// ```
-#[derive(Debug)]
-pub struct AwaitingNotif;
+    /// The client knows what the server can do. It says so, before anything else.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
+    ///
+    /// ```text
+    /// AwaitingNotif [must "initialized comes next" error -32002] = !Initialized . Active
+    /// ```
+    AwaitingNotif;
 
-/// The client opens documents and asks questions, any number at once, until it shuts the server down.
-///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
-///
-/// ```text
-/// Active = *Document ⊕ *Notebook ⊕ FromClient ⊕ !Shutdown . ShuttingDown ⊕ !Exit . Exited
-/// ```
-#[derive(Debug)]
-pub struct Active;
+    /// The client opens documents and asks questions, any number at once, until it shuts the server down.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
+    ///
+    /// ```text
+    /// Active = *Document ⊕ *Notebook ⊕ FromClient ⊕ !Shutdown . ShuttingDown ⊕ !Exit . Exited
+    /// ```
+    Active;
 
-/// The server gets ready to stop. The client sends nothing but answers. If the server refuses, the session goes on.
-///
-/// A state of [`LspClient`] and [`LspServer`], in which sub-sessions are suspended; `lsp-3.17.session`:
-///
-/// ```text
-/// ShuttingDown only [must "nothing but exit after shutdown" error -32600] = ?ShutdownResult . ShutDown
-/// ```
-#[derive(Debug)]
-pub struct ShuttingDown;
+    /// The server gets ready to stop. The client sends nothing but answers. If the server refuses, the session goes on.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`], in which sub-sessions are suspended; `lsp-3.17.session`:
+    ///
+    /// ```text
+    /// ShuttingDown only [must "nothing but exit after shutdown" error -32600] = ?ShutdownResult . ShutDown
+    /// ```
+    ShuttingDown;
 
-/// The server is ready to stop. It may still report on its work.
-///
-/// A state of [`LspClient`] and [`LspServer`], in which sub-sessions are suspended; `lsp-3.17.session`:
-///
-/// ```text
-/// ShutDown only out [must "nothing but exit after shutdown" error -32600] = !Exit . Exited
-/// ```
-#[derive(Debug)]
-pub struct ShutDown;
+    /// The server is ready to stop. It may still report on its work.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`], in which sub-sessions are suspended; `lsp-3.17.session`:
+    ///
+    /// ```text
+    /// ShutDown only out [must "nothing but exit after shutdown" error -32600] = !Exit . Exited
+    /// ```
+    ShutDown;
 
-/// No message follows `exit`.
-///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
-///
-/// ```text
-/// Exited = End
-/// ```
-#[derive(Debug)]
-pub struct Exited;
+    /// No message follows `exit`.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`: `Exited = End`
+    Exited;
 
-/// No message follows `exit`.
-///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
-///
-/// ```text
-/// Exited = End
-/// ```
-#[derive(Debug)]
-pub struct Exited2;
+    /// No message follows `exit`.
+    ///
+    /// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`: `Exited = End`
+    Exited2;
 
-/// The work is announced. Servers need not wait for the answer before they report.
-///
-/// A state of [`client::Work`] and [`server::Work`]; `server.session`:
-///
-/// ```text
-/// Creating = ?Progress . Creating & ?ProgressEnd . !ProgressCreated . End & !ProgressCreated . Going
-/// ```
-#[derive(Debug)]
-pub struct Creating;
+    /// The work is announced. Servers need not wait for the answer before they report.
+    ///
+    /// A state of [`client::Work`] and [`server::Work`]; `server.session`:
+    ///
+    /// ```text
+    /// Creating = ?Progress . Creating & ?ProgressEnd . !ProgressCreated . End & !ProgressCreated . Going
+    /// ```
+    Creating;
 
-/// A state of [`client::Work`]; `server.session`:
-///
-/// ```text
-/// !ProgressCreated . End
-/// ```
-#[derive(Debug)]
-pub struct BeforeProgressCreated;
+    /// A state of [`client::Work`]; `server.session`: `!ProgressCreated . End`
+    BeforeProgressCreated;
 
-/// The server reports on the work until it is done. The client may ask it to stop.
-///
-/// A state of [`client::Work`] and [`server::Work`]; `server.session`:
-///
-/// ```text
-/// Going = ?Progress . Going & ?ProgressEnd . End & !CancelProgress . Going
-/// ```
-#[derive(Debug)]
-pub struct Going;
+    /// The server reports on the work until it is done. The client may ask it to stop.
+    ///
+    /// A state of [`client::Work`] and [`server::Work`]; `server.session`:
+    ///
+    /// ```text
+    /// Going = ?Progress . Going & ?ProgressEnd . End & !CancelProgress . Going
+    /// ```
+    Going;
 
-/// The document is open: its text changes and is saved, until it is closed.
-///
-/// A state of [`client::Document`] and [`server::Document`]; `documents.session`:
-///
-/// ```text
-/// Open = !DidChange . Open ⊕ !WillSave . Open ⊕ !DidSave . Open ⊕ !DidClose . End
-/// ```
-#[derive(Debug)]
-pub struct Open;
+    /// The document is open: its text changes and is saved, until it is closed.
+    ///
+    /// A state of [`client::Document`] and [`server::Document`]; `documents.session`:
+    ///
+    /// ```text
+    /// Open = !DidChange . Open ⊕ !WillSave . Open ⊕ !DidSave . Open ⊕ !DidClose . End
+    /// ```
+    Open;
 
-/// The notebook is open: it changes and is saved, until it is closed.
-///
-/// A state of [`client::Notebook`] and [`server::Notebook`]; `documents.session`:
-///
-/// ```text
-/// NotebookOpen =
-///     !DidChangeNotebook . NotebookOpen ⊕ !DidSaveNotebook . NotebookOpen ⊕ !DidCloseNotebook . End
-/// ```
-#[derive(Debug)]
-pub struct NotebookOpen;
+    /// The notebook is open: it changes and is saved, until it is closed.
+    ///
+    /// A state of [`client::Notebook`] and [`server::Notebook`]; `documents.session`:
+    ///
+    /// ```text
+    /// NotebookOpen =
+    ///     !DidChangeNotebook . NotebookOpen ⊕ !DidSaveNotebook . NotebookOpen ⊕ !DidCloseNotebook . End
+    /// ```
+    NotebookOpen;
 
-/// A state of [`server::Work`]; `server.session`:
-///
-/// ```text
-/// ?ProgressCreated . End
-/// ```
-#[derive(Debug)]
-pub struct AwaitingProgressCreated;
+    /// A state of [`server::Work`]; `server.session`: `?ProgressCreated . End`
+    AwaitingProgressCreated;
+}
 
 /// A client: performs the handshake, opens documents, and shuts the server down.
 ///
@@ -180,1553 +152,1189 @@ typed::roles::role! {
     state Exited2 = tables::client::EXITED2, resumable;
 }
 
-impl LspClient<Uninit> {
-    /// Opens the session: the client announces what it can do and where it works, the server what it can do.
-    ///
-    /// Sends the request `initialize`; the session goes on as [`AwaitingResult`].
-    ///
-    /// `!Initialize . AwaitingResult`, `lsp-3.17.session`; in [`Uninit`].
-    pub fn send_initialize(
-        self,
-        params: types::InitializeParams,
-    ) -> typed::Step<LspClient<AwaitingResult>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE, &params)
-    }
-
-    /// Opens the session: the client announces what it can do and where it works, the server what it can do.
-    ///
-    /// Sends the request `initialize` and waits for its reply; the session goes on as [`AwaitingNotif`].
-    /// If the peer refuses, the session is [`Uninit`].
-    ///
-    /// `!Initialize . ?InitializeResult . AwaitingNotif`, `lsp-3.17.session`; in [`Uninit`].
-    pub fn initialize(
-        self,
-        params: types::InitializeParams,
-    ) -> typed::Advance<(types::InitializeResult, LspClient<AwaitingNotif>), Self> {
-        self.session.exchange_on(messages::INITIALIZE, &params)
-    }
-
-    /// Asks the server to exit: with code 0 after `shutdown`, else with code 1.
-    ///
-    /// Sends the notification `exit`; the session goes on as [`Exited2`].
-    ///
-    /// `!Exit . Exited2`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
-    pub fn send_exit(self) -> typed::Step<LspClient<Exited2>, typed::StepError<Self>> {
-        self.session.send_on(messages::EXIT, &())
-    }
-}
-
-impl LspClient<AwaitingResult> {
-    /// Waits for `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
-    /// If the peer refuses, the session is [`Uninit`].
-    ///
-    /// `?InitializeResult . AwaitingNotif`, `lsp-3.17.session`; in [`AwaitingResult`].
-    pub fn recv_initialize_result(
-        self,
-    ) -> typed::Step<
-        (types::InitializeResult, LspClient<AwaitingNotif>),
-        typed::StepError<LspClient<Uninit>>,
-    > {
-        self.session.receive_on(messages::INITIALIZE_RESULT)
-    }
-}
-
-impl LspClient<AwaitingNotif> {
-    /// The client has received the result of `initialize`. From now on the server may register capabilities.
-    ///
-    /// Sends the notification `initialized`; the session goes on as [`Active`].
-    ///
-    /// `!Initialized . Active`, `lsp-3.17.session`; in [`AwaitingNotif`].
-    pub fn send_initialized(
-        self,
-        params: types::InitializedParams,
-    ) -> typed::Step<LspClient<Active>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZED, &params)
-    }
-}
-
-impl LspClient<Active> {
-    /// Asks the server to get ready to stop. It answers and waits for `exit`.
-    ///
-    /// Sends the request `shutdown`; the session goes on as [`ShuttingDown`].
-    ///
-    /// `!Shutdown . ShuttingDown`, `lsp-3.17.session`; in [`Active`].
-    pub fn send_shutdown(self) -> typed::Step<LspClient<ShuttingDown>, typed::StepError<Self>> {
-        self.session.send_on(messages::SHUTDOWN, &())
-    }
-
-    /// Asks the server to get ready to stop. It answers and waits for `exit`.
-    ///
-    /// Sends the request `shutdown` and waits for its reply; the session goes on as [`ShutDown`].
-    /// If the peer refuses, the session is [`Active`].
-    ///
-    /// `!Shutdown . ?ShutdownResult . ShutDown`, `lsp-3.17.session`; in [`Active`].
-    pub fn shutdown(self) -> typed::Advance<LspClient<ShutDown>, Self> {
-        self.session.exchange_empty(messages::SHUTDOWN, &())
-    }
-
-    /// Asks the server to exit: with code 0 after `shutdown`, else with code 1.
-    ///
-    /// Sends the notification `exit`; the session goes on as [`Exited`].
-    ///
-    /// `!Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
-    pub fn send_exit(self) -> typed::Step<LspClient<Exited>, typed::StepError<Self>> {
-        self.session.send_on(messages::EXIT, &())
-    }
-
-    /// Opens a document: its text is the client's now, and not that of the file.
-    ///
-    /// Sends the notification `textDocument/didOpen`, which opens a sub-session; it is [`Open`].
-    /// Needs the capability `server.textDocumentSync.openClose`.
-    ///
-    /// `*( !DidOpen . Open )`, `documents.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_did_open(
-        &self,
-        params: types::DidOpenTextDocumentParams,
-    ) -> Result<client::Document<Open>, LspError> {
-        self.session.open(messages::DID_OPEN, &params).await.map(client::Document::at)
-    }
-
-    /// Opens a notebook and its cells.
-    ///
-    /// Sends the notification `notebookDocument/didOpen`, which opens a sub-session; it is [`NotebookOpen`].
-    /// Needs the capability `server.notebookDocumentSync`.
-    ///
-    /// `*( !DidOpenNotebook . NotebookOpen )`, `documents.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_did_open_notebook(
-        &self,
-        params: types::DidOpenNotebookDocumentParams,
-    ) -> Result<client::Notebook<NotebookOpen>, LspError> {
-        self.session.open(messages::DID_OPEN_NOTEBOOK, &params).await.map(client::Notebook::at)
-    }
-
-    /// Where the symbol at a position is declared.
-    ///
-    /// Sends the request `textDocument/declaration` and returns its reply; any number at once.
-    /// Needs the capability `server.declarationProvider`.
-    ///
-    /// `*( !Declaration . ?DeclarationResult . End )`, `workspace.session`; in [`Active`].
-    pub fn declaration(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::DECLARATION, &params)
-    }
-
-    /// Where the symbol at a position is defined.
-    ///
-    /// Sends the request `textDocument/definition` and returns its reply; any number at once.
-    /// Needs the capability `server.definitionProvider`.
-    ///
-    /// `*( !Definition . ?DefinitionResult . End )`, `workspace.session`; in [`Active`].
-    pub fn definition(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::DEFINITION, &params)
-    }
-
-    /// Where the type of the symbol at a position is defined.
-    ///
-    /// Sends the request `textDocument/typeDefinition` and returns its reply; any number at once.
-    /// Needs the capability `server.typeDefinitionProvider`.
-    ///
-    /// `*( !TypeDefinition . ?TypeDefinitionResult . End )`, `workspace.session`; in [`Active`].
-    pub fn type_definition(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::TYPE_DEFINITION, &params)
-    }
-
-    /// Where the symbol at a position is implemented.
-    ///
-    /// Sends the request `textDocument/implementation` and returns its reply; any number at once.
-    /// Needs the capability `server.implementationProvider`.
-    ///
-    /// `*( !Implementation . ?ImplementationResult . End )`, `workspace.session`; in [`Active`].
-    pub fn implementation(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::IMPLEMENTATION, &params)
-    }
-
-    /// Every place that refers to the symbol at a position.
-    ///
-    /// Sends the request `textDocument/references` and returns its reply; any number at once.
-    /// Needs the capability `server.referencesProvider`.
-    ///
-    /// `*( !References . ?ReferencesResult . End )`, `workspace.session`; in [`Active`].
-    pub fn references(
-        &self,
-        params: types::ReferenceParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Location>>> {
-        self.session.call(messages::REFERENCES, &params)
-    }
-
-    /// The places of one document that refer to the symbol at a position.
-    ///
-    /// Sends the request `textDocument/documentHighlight` and returns its reply; any number at once.
-    /// Needs the capability `server.documentHighlightProvider`.
-    ///
-    /// `*( !DocumentHighlight . ?DocumentHighlightResult . End )`, `workspace.session`; in [`Active`].
-    pub fn document_highlight(
-        &self,
-        params: types::DocumentHighlightParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentHighlight>>> {
-        self.session.call(messages::DOCUMENT_HIGHLIGHT, &params)
-    }
-
-    /// The symbols of a document.
-    ///
-    /// Sends the request `textDocument/documentSymbol` and returns its reply; any number at once.
-    /// Needs the capability `server.documentSymbolProvider`.
-    ///
-    /// `*( !DocumentSymbol . ?DocumentSymbolResult . End )`, `workspace.session`; in [`Active`].
-    pub fn document_symbol(
-        &self,
-        params: types::DocumentSymbolParams,
-    ) -> client::CancellableCall<'_, Option<types::DocumentSymbolResponse>> {
-        self.session.call(messages::DOCUMENT_SYMBOL, &params)
-    }
-
-    /// What identifies the symbol at a position, also in other projects.
-    ///
-    /// Sends the request `textDocument/moniker` and returns its reply; any number at once.
-    /// Needs the capability `server.monikerProvider`.
-    ///
-    /// `*( !Moniker . ?MonikerResult . End )`, `workspace.session`; in [`Active`].
-    pub fn moniker(
-        &self,
-        params: types::MonikerParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Moniker>>> {
-        self.session.call(messages::MONIKER, &params)
-    }
-
-    /// The functions at a position, to ask who calls them and what they call.
-    ///
-    /// Sends the request `textDocument/prepareCallHierarchy` and returns its reply; any number at once.
-    /// Needs the capability `server.callHierarchyProvider`.
-    ///
-    /// `*( !PrepareCallHierarchy . ?CallHierarchyItems . End )`, `workspace.session`; in [`Active`].
-    pub fn prepare_call_hierarchy(
-        &self,
-        params: types::CallHierarchyPrepareParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CallHierarchyItem>>> {
-        self.session.call(messages::PREPARE_CALL_HIERARCHY, &params)
-    }
-
-    /// The types at a position, to ask for their supertypes and subtypes.
-    ///
-    /// Sends the request `textDocument/prepareTypeHierarchy` and returns its reply; any number at once.
-    /// Needs the capability `server.typeHierarchyProvider`.
-    ///
-    /// `*( !PrepareTypeHierarchy . ?TypeHierarchyItems . End )`, `workspace.session`; in [`Active`].
-    pub fn prepare_type_hierarchy(
-        &self,
-        params: types::TypeHierarchyPrepareParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-        self.session.call(messages::PREPARE_TYPE_HIERARCHY, &params)
-    }
-
-    /// What is known of the symbol at a position.
-    ///
-    /// Sends the request `textDocument/hover` and returns its reply; any number at once.
-    /// Needs the capability `server.hoverProvider`.
-    ///
-    /// `*( !Hover . ?HoverResult . End )`, `workspace.session`; in [`Active`].
-    pub fn hover(
-        &self,
-        params: types::HoverParams,
-    ) -> client::CancellableCall<'_, Option<types::Hover>> {
-        self.session.call(messages::HOVER, &params)
-    }
-
-    /// The signatures of the call at a position.
-    ///
-    /// Sends the request `textDocument/signatureHelp` and returns its reply; any number at once.
-    /// Needs the capability `server.signatureHelpProvider`.
-    ///
-    /// `*( !SignatureHelp . ?SignatureHelpResult . End )`, `workspace.session`; in [`Active`].
-    pub fn signature_help(
-        &self,
-        params: types::SignatureHelpParams,
-    ) -> client::CancellableCall<'_, Option<types::SignatureHelp>> {
-        self.session.call(messages::SIGNATURE_HELP, &params)
-    }
-
-    /// The diagnostics of a document, where the client asks for them.
-    ///
-    /// Sends the request `textDocument/diagnostic` and returns its reply; any number at once.
-    /// Needs the capability `server.diagnosticProvider`.
-    ///
-    /// `*( !DocumentDiagnostic . ?DocumentDiagnosticResult . End )`, `workspace.session`; in [`Active`].
-    pub fn document_diagnostic(
-        &self,
-        params: types::DocumentDiagnosticParams,
-    ) -> client::CancellableCall<'_, types::DocumentDiagnosticReport> {
-        self.session.call(messages::DOCUMENT_DIAGNOSTIC, &params)
-    }
-
-    /// Commands that are shown between the lines of a document.
-    ///
-    /// Sends the request `textDocument/codeLens` and returns its reply; any number at once.
-    /// Needs the capability `server.codeLensProvider`.
-    ///
-    /// `*( !CodeLens . ?CodeLensResult . End )`, `workspace.session`; in [`Active`].
-    pub fn code_lens(
-        &self,
-        params: types::CodeLensParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CodeLens>>> {
-        self.session.call(messages::CODE_LENS, &params)
-    }
-
-    /// The links in a document.
-    ///
-    /// Sends the request `textDocument/documentLink` and returns its reply; any number at once.
-    /// Needs the capability `server.documentLinkProvider`.
-    ///
-    /// `*( !DocumentLink . ?DocumentLinkResult . End )`, `workspace.session`; in [`Active`].
-    pub fn document_link(
-        &self,
-        params: types::DocumentLinkParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentLink>>> {
-        self.session.call(messages::DOCUMENT_LINK, &params)
-    }
-
-    /// The parts of a document that can be folded away.
-    ///
-    /// Sends the request `textDocument/foldingRange` and returns its reply; any number at once.
-    /// Needs the capability `server.foldingRangeProvider`.
-    ///
-    /// `*( !FoldingRange . ?FoldingRangeResult . End )`, `workspace.session`; in [`Active`].
-    pub fn folding_range(
-        &self,
-        params: types::FoldingRangeParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::FoldingRange>>> {
-        self.session.call(messages::FOLDING_RANGE, &params)
-    }
-
-    /// What a selection at a position grows to, step by step.
-    ///
-    /// Sends the request `textDocument/selectionRange` and returns its reply; any number at once.
-    /// Needs the capability `server.selectionRangeProvider`.
-    ///
-    /// `*( !SelectionRange . ?SelectionRangeResult . End )`, `workspace.session`; in [`Active`].
-    pub fn selection_range(
-        &self,
-        params: types::SelectionRangeParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::SelectionRange>>> {
-        self.session.call(messages::SELECTION_RANGE, &params)
-    }
-
-    /// The semantic tokens of a document.
-    ///
-    /// Sends the request `textDocument/semanticTokens/full` and returns its reply; any number at once.
-    /// Needs the capability `server.semanticTokensProvider.full`.
-    ///
-    /// `*( !SemanticTokensFull . ?SemanticTokensFullResult . End )`, `workspace.session`; in [`Active`].
-    pub fn semantic_tokens_full(
-        &self,
-        params: types::SemanticTokensParams,
-    ) -> client::CancellableCall<'_, Option<types::SemanticTokens>> {
-        self.session.call(messages::SEMANTIC_TOKENS_FULL, &params)
-    }
-
-    /// What has changed in the semantic tokens of a document since a result.
-    ///
-    /// Sends the request `textDocument/semanticTokens/full/delta` and returns its reply; any number at once.
-    /// Needs the capability `server.semanticTokensProvider.full.delta`.
-    ///
-    /// `*( !SemanticTokensDelta . ?SemanticTokensDeltaResult . End )`, `workspace.session`; in [`Active`].
-    pub fn semantic_tokens_delta(
-        &self,
-        params: types::SemanticTokensDeltaParams,
-    ) -> client::CancellableCall<'_, Option<types::SemanticTokensFullDeltaResult>> {
-        self.session.call(messages::SEMANTIC_TOKENS_DELTA, &params)
-    }
-
-    /// The semantic tokens of a part of a document.
-    ///
-    /// Sends the request `textDocument/semanticTokens/range` and returns its reply; any number at once.
-    /// Needs the capability `server.semanticTokensProvider.range`.
-    ///
-    /// `*( !SemanticTokensRange . ?SemanticTokensRangeResult . End )`, `workspace.session`; in [`Active`].
-    pub fn semantic_tokens_range(
-        &self,
-        params: types::SemanticTokensRangeParams,
-    ) -> client::CancellableCall<'_, Option<types::SemanticTokens>> {
-        self.session.call(messages::SEMANTIC_TOKENS_RANGE, &params)
-    }
-
-    /// Hints that are shown in the text, such as the types of variables.
-    ///
-    /// Sends the request `textDocument/inlayHint` and returns its reply; any number at once.
-    /// Needs the capability `server.inlayHintProvider`.
-    ///
-    /// `*( !InlayHint . ?InlayHintResult . End )`, `workspace.session`; in [`Active`].
-    pub fn inlay_hint(
-        &self,
-        params: types::InlayHintParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlayHint>>> {
-        self.session.call(messages::INLAY_HINT, &params)
-    }
-
-    /// What a debugger shows at the end of a line.
-    ///
-    /// Sends the request `textDocument/inlineValue` and returns its reply; any number at once.
-    /// Needs the capability `server.inlineValueProvider`.
-    ///
-    /// `*( !InlineValue . ?InlineValueResult . End )`, `workspace.session`; in [`Active`].
-    pub fn inline_value(
-        &self,
-        params: types::InlineValueParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlineValue>>> {
-        self.session.call(messages::INLINE_VALUE, &params)
-    }
-
-    /// The colours in a document.
-    ///
-    /// Sends the request `textDocument/documentColor` and returns its reply; any number at once.
-    /// Needs the capability `server.colorProvider`.
-    ///
-    /// `*( !DocumentColor . ?DocumentColorResult . End )`, `workspace.session`; in [`Active`].
-    pub fn document_color(
-        &self,
-        params: types::DocumentColorParams,
-    ) -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorInformation>> {
-        self.session.call(messages::DOCUMENT_COLOR, &params)
-    }
-
-    /// How a colour can be written in a document.
-    ///
-    /// Sends the request `textDocument/colorPresentation` and returns its reply; any number at once.
-    /// Needs the capability `server.colorProvider`.
-    ///
-    /// `*( !ColorPresentation . ?ColorPresentationResult . End )`, `workspace.session`; in [`Active`].
-    pub fn color_presentation(
-        &self,
-        params: types::ColorPresentationParams,
-    ) -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorPresentation>> {
-        self.session.call(messages::COLOR_PRESENTATION, &params)
-    }
-
-    /// What the text at a position may go on with.
-    ///
-    /// Sends the request `textDocument/completion` and returns its reply; any number at once.
-    /// Needs the capability `server.completionProvider`.
-    ///
-    /// `*( !Completion . ?CompletionResult . End )`, `workspace.session`; in [`Active`].
-    pub fn completion(
-        &self,
-        params: types::CompletionParams,
-    ) -> client::CancellableCall<'_, Option<types::CompletionResponse>> {
-        self.session.call(messages::COMPLETION, &params)
-    }
-
-    /// What can be done about a part of a document: fixes, refactorings, commands.
-    ///
-    /// Sends the request `textDocument/codeAction` and returns its reply; any number at once.
-    /// Needs the capability `server.codeActionProvider`.
-    ///
-    /// `*( !CodeAction . ?CodeActionResult . End )`, `workspace.session`; in [`Active`].
-    pub fn code_action(
-        &self,
-        params: types::CodeActionParams,
-    ) -> client::CancellableCall<'_, Option<types::CodeActionResponse>> {
-        self.session.call(messages::CODE_ACTION, &params)
-    }
-
-    /// The edits that format a document.
-    ///
-    /// Sends the request `textDocument/formatting` and returns its reply; any number at once.
-    /// Needs the capability `server.documentFormattingProvider`.
-    ///
-    /// `*( !Formatting . ?FormattingResult . End )`, `workspace.session`; in [`Active`].
-    pub fn formatting(
-        &self,
-        params: types::DocumentFormattingParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::FORMATTING, &params)
-    }
-
-    /// The edits that format a part of a document.
-    ///
-    /// Sends the request `textDocument/rangeFormatting` and returns its reply; any number at once.
-    /// Needs the capability `server.documentRangeFormattingProvider`.
-    ///
-    /// `*( !RangeFormatting . ?RangeFormattingResult . End )`, `workspace.session`; in [`Active`].
-    pub fn range_formatting(
-        &self,
-        params: types::DocumentRangeFormattingParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::RANGE_FORMATTING, &params)
-    }
-
-    /// The edits that format what was just typed.
-    ///
-    /// Sends the request `textDocument/onTypeFormatting` and returns its reply; any number at once.
-    /// Needs the capability `server.documentOnTypeFormattingProvider`.
-    ///
-    /// `*( !OnTypeFormatting . ?OnTypeFormattingResult . End )`, `workspace.session`; in [`Active`].
-    pub fn on_type_formatting(
-        &self,
-        params: types::DocumentOnTypeFormattingParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::ON_TYPE_FORMATTING, &params)
-    }
-
-    /// Whether the symbol at a position can be renamed, and its place.
-    ///
-    /// Sends the request `textDocument/prepareRename` and returns its reply; any number at once.
-    /// Needs the capability `server.renameProvider.prepareProvider`.
-    ///
-    /// `*( !PrepareRename . ?PrepareRenameResult . End )`, `workspace.session`; in [`Active`].
-    pub fn prepare_rename(
-        &self,
-        params: types::TextDocumentPositionParams,
-    ) -> client::CancellableCall<'_, Option<types::PrepareRenameResponse>> {
-        self.session.call(messages::PREPARE_RENAME, &params)
-    }
-
-    /// The edits that rename the symbol at a position.
-    ///
-    /// Sends the request `textDocument/rename` and returns its reply; any number at once.
-    /// Needs the capability `server.renameProvider`.
-    ///
-    /// `*( !Rename . ?RenameResult . End )`, `workspace.session`; in [`Active`].
-    pub fn rename(
-        &self,
-        params: types::RenameParams,
-    ) -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> {
-        self.session.call(messages::RENAME, &params)
-    }
-
-    /// The places that change together with the one at a position.
-    ///
-    /// Sends the request `textDocument/linkedEditingRange` and returns its reply; any number at once.
-    /// Needs the capability `server.linkedEditingRangeProvider`.
-    ///
-    /// `*( !LinkedEditingRange . ?LinkedEditingRangeResult . End )`, `workspace.session`; in [`Active`].
-    pub fn linked_editing_range(
-        &self,
-        params: types::LinkedEditingRangeParams,
-    ) -> client::CancellableCall<'_, Option<types::LinkedEditingRanges>> {
-        self.session.call(messages::LINKED_EDITING_RANGE, &params)
-    }
-
-    /// Who calls a function.
-    ///
-    /// Sends the request `callHierarchy/incomingCalls` and returns its reply; any number at once.
-    /// Needs the capability `server.callHierarchyProvider`.
-    ///
-    /// `*( !IncomingCalls . ?IncomingCallsResult . End )`, `workspace.session`; in [`Active`].
-    pub fn incoming_calls(
-        &self,
-        params: types::CallHierarchyIncomingCallsParams,
-    ) -> client::CancellableCall<
-        '_,
-        Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>,
-    > {
-        self.session.call(messages::INCOMING_CALLS, &params)
-    }
-
-    /// What a function calls.
-    ///
-    /// Sends the request `callHierarchy/outgoingCalls` and returns its reply; any number at once.
-    /// Needs the capability `server.callHierarchyProvider`.
-    ///
-    /// `*( !OutgoingCalls . ?OutgoingCallsResult . End )`, `workspace.session`; in [`Active`].
-    pub fn outgoing_calls(
-        &self,
-        params: types::CallHierarchyOutgoingCallsParams,
-    ) -> client::CancellableCall<
-        '_,
-        Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>,
-    > {
-        self.session.call(messages::OUTGOING_CALLS, &params)
-    }
-
-    /// The supertypes of a type.
-    ///
-    /// Sends the request `typeHierarchy/supertypes` and returns its reply; any number at once.
-    /// Needs the capability `server.typeHierarchyProvider`.
-    ///
-    /// `*( !Supertypes . ?SupertypesResult . End )`, `workspace.session`; in [`Active`].
-    pub fn supertypes(
-        &self,
-        params: types::TypeHierarchySupertypesParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-        self.session.call(messages::SUPERTYPES, &params)
-    }
-
-    /// The subtypes of a type.
-    ///
-    /// Sends the request `typeHierarchy/subtypes` and returns its reply; any number at once.
-    /// Needs the capability `server.typeHierarchyProvider`.
-    ///
-    /// `*( !Subtypes . ?SubtypesResult . End )`, `workspace.session`; in [`Active`].
-    pub fn subtypes(
-        &self,
-        params: types::TypeHierarchySubtypesParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-        self.session.call(messages::SUBTYPES, &params)
-    }
-
-    /// Completes a code lens: its command.
-    ///
-    /// Sends the request `codeLens/resolve` and returns its reply; any number at once.
-    /// Needs the capability `server.codeLensProvider.resolveProvider`.
-    ///
-    /// `*( !ResolveCodeLens . ?ResolvedCodeLens . End )`, `workspace.session`; in [`Active`].
-    pub fn resolve_code_lens(
-        &self,
-        params: types::CodeLens,
-    ) -> client::CancellableCall<'_, types::CodeLens> {
-        self.session.call(messages::RESOLVE_CODE_LENS, &params)
-    }
-
-    /// Completes a link: its target.
-    ///
-    /// Sends the request `documentLink/resolve` and returns its reply; any number at once.
-    /// Needs the capability `server.documentLinkProvider.resolveProvider`.
-    ///
-    /// `*( !ResolveDocumentLink . ?ResolvedDocumentLink . End )`, `workspace.session`; in [`Active`].
-    pub fn resolve_document_link(
-        &self,
-        params: types::DocumentLink,
-    ) -> client::CancellableCall<'_, types::DocumentLink> {
-        self.session.call(messages::RESOLVE_DOCUMENT_LINK, &params)
-    }
-
-    /// Completes an inlay hint: its tooltip, its commands.
-    ///
-    /// Sends the request `inlayHint/resolve` and returns its reply; any number at once.
-    /// Needs the capability `server.inlayHintProvider.resolveProvider`.
-    ///
-    /// `*( !ResolveInlayHint . ?ResolvedInlayHint . End )`, `workspace.session`; in [`Active`].
-    pub fn resolve_inlay_hint(
-        &self,
-        params: types::InlayHint,
-    ) -> client::CancellableCall<'_, types::InlayHint> {
-        self.session.call(messages::RESOLVE_INLAY_HINT, &params)
-    }
-
-    /// Completes an item of a completion: its documentation, further edits.
-    ///
-    /// Sends the request `completionItem/resolve` and returns its reply; any number at once.
-    /// Needs the capability `server.completionProvider.resolveProvider`.
-    ///
-    /// `*( !ResolveCompletion . ?ResolvedCompletion . End )`, `workspace.session`; in [`Active`].
-    pub fn resolve_completion(
-        &self,
-        params: types::CompletionItem,
-    ) -> client::CancellableCall<'_, types::CompletionItem> {
-        self.session.call(messages::RESOLVE_COMPLETION, &params)
-    }
-
-    /// Completes a code action: its edit.
-    ///
-    /// Sends the request `codeAction/resolve` and returns its reply; any number at once.
-    /// Needs the capability `server.codeActionProvider.resolveProvider`.
-    ///
-    /// `*( !ResolveCodeAction . ?ResolvedCodeAction . End )`, `workspace.session`; in [`Active`].
-    pub fn resolve_code_action(
-        &self,
-        params: types::CodeAction,
-    ) -> client::CancellableCall<'_, types::CodeAction> {
-        self.session.call(messages::RESOLVE_CODE_ACTION, &params)
-    }
-
-    /// The symbols of the workspace that match a query.
-    ///
-    /// Sends the request `workspace/symbol` and returns its reply; any number at once.
-    /// Needs the capability `server.workspaceSymbolProvider`.
-    ///
-    /// `*( !WorkspaceSymbol . ?WorkspaceSymbolResult . End )`, `workspace.session`; in [`Active`].
-    pub fn workspace_symbol(
-        &self,
-        params: types::WorkspaceSymbolParams,
-    ) -> client::CancellableCall<'_, Option<types::WorkspaceSymbolResponse>> {
-        self.session.call(messages::WORKSPACE_SYMBOL, &params)
-    }
-
-    /// Completes a symbol of the workspace: its range.
-    ///
-    /// Sends the request `workspaceSymbol/resolve` and returns its reply; any number at once.
-    /// Needs the capability `server.workspaceSymbolProvider.resolveProvider`.
-    ///
-    /// `*( !ResolveWorkspaceSymbol . ?ResolvedWorkspaceSymbol . End )`, `workspace.session`; in [`Active`].
-    pub fn resolve_workspace_symbol(
-        &self,
-        params: types::WorkspaceSymbol,
-    ) -> client::CancellableCall<'_, types::WorkspaceSymbol> {
-        self.session.call(messages::RESOLVE_WORKSPACE_SYMBOL, &params)
-    }
-
-    /// The diagnostics of the workspace, where the client asks for them.
-    ///
-    /// Sends the request `workspace/diagnostic` and returns its reply; any number at once.
-    /// Needs the capability `server.diagnosticProvider.workspaceDiagnostics`.
-    ///
-    /// `*( !WorkspaceDiagnostic . ?WorkspaceDiagnosticResult . End )`, `workspace.session`; in [`Active`].
-    pub fn workspace_diagnostic(
-        &self,
-        params: types::WorkspaceDiagnosticParams,
-    ) -> client::CancellableCall<'_, types::WorkspaceDiagnosticReport> {
-        self.session.call(messages::WORKSPACE_DIAGNOSTIC, &params)
-    }
-
-    /// Runs a command of the server. The server may ask for edits while it runs.
-    ///
-    /// Sends the request `workspace/executeCommand` and returns its reply; any number at once.
-    /// Needs the capability `server.executeCommandProvider`.
-    ///
-    /// `*( !ExecuteCommand . ?ExecuteCommandResult . End )`, `workspace.session`; in [`Active`].
-    pub fn execute_command(
-        &self,
-        params: types::ExecuteCommandParams,
-    ) -> client::CancellableCall<'_, Option<typed::Value>> {
-        self.session.call(messages::EXECUTE_COMMAND, &params)
-    }
-
-    /// Asks for edits before files are created.
-    ///
-    /// Sends the request `workspace/willCreateFiles` and returns its reply; any number at once.
-    /// Needs the capability `server.workspace.fileOperations.willCreate`.
-    ///
-    /// `*( !WillCreateFiles . ?WillCreateFilesEdit . End )`, `workspace.session`; in [`Active`].
-    pub fn will_create_files(
-        &self,
-        params: types::CreateFilesParams,
-    ) -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> {
-        self.session.call(messages::WILL_CREATE_FILES, &params)
-    }
-
-    /// Asks for edits before files are renamed.
-    ///
-    /// Sends the request `workspace/willRenameFiles` and returns its reply; any number at once.
-    /// Needs the capability `server.workspace.fileOperations.willRename`.
-    ///
-    /// `*( !WillRenameFiles . ?WillRenameFilesEdit . End )`, `workspace.session`; in [`Active`].
-    pub fn will_rename_files(
-        &self,
-        params: types::RenameFilesParams,
-    ) -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> {
-        self.session.call(messages::WILL_RENAME_FILES, &params)
-    }
-
-    /// Asks for edits before files are deleted.
-    ///
-    /// Sends the request `workspace/willDeleteFiles` and returns its reply; any number at once.
-    /// Needs the capability `server.workspace.fileOperations.willDelete`.
-    ///
-    /// `*( !WillDeleteFiles . ?WillDeleteFilesEdit . End )`, `workspace.session`; in [`Active`].
-    pub fn will_delete_files(
-        &self,
-        params: types::DeleteFilesParams,
-    ) -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> {
-        self.session.call(messages::WILL_DELETE_FILES, &params)
-    }
-
-    /// Files were created in the client.
-    ///
-    /// Sends the notification `workspace/didCreateFiles`.
-    /// Needs the capability `server.workspace.fileOperations.didCreate`.
-    ///
-    /// `*( !DidCreateFiles . End )`, `workspace.session`; in [`Active`].
-    pub fn send_did_create_files(&self, params: types::CreateFilesParams) -> typed::Notify<'_> {
-        self.session.notify(messages::DID_CREATE_FILES, &params)
-    }
-
-    /// Files were renamed in the client.
-    ///
-    /// Sends the notification `workspace/didRenameFiles`.
-    /// Needs the capability `server.workspace.fileOperations.didRename`.
-    ///
-    /// `*( !DidRenameFiles . End )`, `workspace.session`; in [`Active`].
-    pub fn send_did_rename_files(&self, params: types::RenameFilesParams) -> typed::Notify<'_> {
-        self.session.notify(messages::DID_RENAME_FILES, &params)
-    }
-
-    /// Files were deleted in the client.
-    ///
-    /// Sends the notification `workspace/didDeleteFiles`.
-    /// Needs the capability `server.workspace.fileOperations.didDelete`.
-    ///
-    /// `*( !DidDeleteFiles . End )`, `workspace.session`; in [`Active`].
-    pub fn send_did_delete_files(&self, params: types::DeleteFilesParams) -> typed::Notify<'_> {
-        self.session.notify(messages::DID_DELETE_FILES, &params)
-    }
-
-    /// Files that the client watches have changed.
-    ///
-    /// Sends the notification `workspace/didChangeWatchedFiles`.
-    ///
-    /// `*( !DidChangeWatchedFiles . End )`, `workspace.session`; in [`Active`].
-    pub fn send_did_change_watched_files(
-        &self,
-        params: types::DidChangeWatchedFilesParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::DID_CHANGE_WATCHED_FILES, &params)
-    }
-
-    /// Folders were added to the workspace or removed from it.
-    ///
-    /// Sends the notification `workspace/didChangeWorkspaceFolders`.
-    /// Needs the capability `server.workspace.workspaceFolders.changeNotifications`.
-    ///
-    /// `*( !DidChangeWorkspaceFolders . End )`, `workspace.session`; in [`Active`].
-    pub fn send_did_change_workspace_folders(
-        &self,
-        params: types::DidChangeWorkspaceFoldersParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::DID_CHANGE_WORKSPACE_FOLDERS, &params)
-    }
-
-    /// Settings have changed.
-    ///
-    /// Sends the notification `workspace/didChangeConfiguration`.
-    ///
-    /// `*( !DidChangeConfiguration . End )`, `workspace.session`; in [`Active`].
-    pub fn send_did_change_configuration(
-        &self,
-        params: types::DidChangeConfigurationParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::DID_CHANGE_CONFIGURATION, &params)
-    }
-
-    /// Says how much of its work the server should trace.
-    ///
-    /// Sends the notification `$/setTrace`.
-    ///
-    /// `*( !SetTrace . End )`, `workspace.session`; in [`Active`].
-    pub fn send_set_trace(&self, params: types::SetTraceParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SET_TRACE, &params)
-    }
-
-    /// Any other notification whose method begins with `$/`. The receiver may ignore it.
-    ///
-    /// Sends a notification whose method fits `$/*`.
-    ///
-    /// `*( !Extension . End )`, `workspace.session`; in [`Active`].
-    pub fn send_extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION, &params)
-    }
-}
-
-impl LspClient<ShuttingDown> {
-    /// Waits for `ShutdownResult`, the reply to `shutdown`; the session goes on as [`ShutDown`].
-    /// If the peer refuses, the session is [`Active`].
-    ///
-    /// `?ShutdownResult . ShutDown`, `lsp-3.17.session`; in [`ShuttingDown`].
-    pub fn recv_shutdown_result(
-        self,
-    ) -> typed::Step<LspClient<ShutDown>, typed::StepError<LspClient<Active>>> {
-        self.session.receive_empty(messages::SHUTDOWN_RESULT)
-    }
-}
-
-impl LspClient<ShutDown> {
-    /// Asks the server to exit: with code 0 after `shutdown`, else with code 1.
-    ///
-    /// Sends the notification `exit`; the session goes on as [`Exited`].
-    ///
-    /// `!Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
-    pub fn send_exit(self) -> typed::Step<LspClient<Exited>, typed::StepError<Self>> {
-        self.session.send_on(messages::EXIT, &())
-    }
-}
-
-impl LspClient<Exited> {
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `lsp-3.17.session`; in [`Exited`] and [`Exited2`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-impl LspClient<Exited2> {
-    /// See [`LspClient::close`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-impl client::Work<Creating> {
-    /// Waits for the notification `$/progress`; the sub-session stays [`Creating`].
-    ///
-    /// `?Progress . Creating`, `server.session`; in [`Creating`] and [`Going`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_progress(&mut self) -> Result<types::ProgressParams, LspError> {
-        self.session.receive_here(messages::PROGRESS).await
-    }
-
-    /// Waits for the notification `$/progress` (`if value.kind = "end"`); the sub-session goes on as [`BeforeProgressCreated`].
-    ///
-    /// `?ProgressEnd . BeforeProgressCreated`, `server.session`; in [`Creating`] and [`Going`].
-    pub fn recv_progress_end(
-        self,
-    ) -> typed::Step<(types::ProgressParams, client::Work<BeforeProgressCreated>), LspError> {
-        self.session.receive_on(messages::PROGRESS_END)
-    }
-
-    /// Sends `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session goes on as [`Going`].
-    ///
-    /// `!ProgressCreated . Going`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
-    pub fn send_progress_created(self) -> typed::Step<client::Work<Going>, typed::StepError<Self>> {
-        self.session.send_on(messages::PROGRESS_CREATED, &())
-    }
-
-    /// Sends an error in reply to `window/workDoneProgress/create`; the sub-session is over.
-    ///
-    /// `!CreateProgressError . End`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::CREATE_PROGRESS, error)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Progress . Creating & ?ProgressEnd . BeforeProgressCreated`, `server.session`; in [`Creating`] and [`Going`].
-    pub fn next(self) -> typed::Step<client::CreatingNext, LspError> {
-        self.session.next_on(client::CreatingNext::read)
-    }
-}
-
-impl client::Work<BeforeProgressCreated> {
-    /// Sends `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session is over.
-    ///
-    /// `!ProgressCreated . End`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
-    pub fn send_progress_created(self) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::PROGRESS_CREATED, &())
-    }
-
-    /// Sends an error in reply to `window/workDoneProgress/create`; the sub-session is over.
-    ///
-    /// `!CreateProgressError . End`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::CREATE_PROGRESS, error)
-    }
-}
-
-impl client::Work<Going> {
-    /// Waits for the notification `$/progress`; the sub-session stays [`Going`].
-    ///
-    /// `?Progress . Going`, `server.session`; in [`Creating`] and [`Going`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_progress(&mut self) -> Result<types::ProgressParams, LspError> {
-        self.session.receive_here(messages::PROGRESS).await
-    }
-
-    /// Waits for the notification `$/progress` (`if value.kind = "end"`); the sub-session is over.
-    ///
-    /// `?ProgressEnd . End`, `server.session`; in [`Creating`] and [`Going`].
-    pub fn recv_progress_end(self) -> typed::Step<types::ProgressParams, LspError> {
-        self.session.receive_last(messages::PROGRESS_END)
-    }
-
-    /// Asks the server to stop work that it has announced.
-    ///
-    /// Sends the notification `window/workDoneProgress/cancel`; the sub-session stays [`Going`].
-    ///
-    /// `!CancelProgress . Going`, `server.session`; in [`Going`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_cancel_progress(
-        &mut self,
-        params: types::WorkDoneProgressCancelParams,
-    ) -> Result<(), LspError> {
-        self.session.send_here(messages::CANCEL_PROGRESS, &params).await
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Progress . Going & ?ProgressEnd . End`, `server.session`; in [`Creating`] and [`Going`].
-    pub fn next(self) -> typed::Step<client::GoingNext, LspError> {
-        self.session.next_on(client::GoingNext::read)
-    }
-}
-
-impl client::Document<Open> {
-    /// The text of an open document has changed.
-    ///
-    /// Sends the notification `textDocument/didChange`; the sub-session stays [`Open`].
-    /// Needs the capability `server.textDocumentSync.change`.
-    ///
-    /// `!DidChange . Open`, `documents.session`; in [`Open`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_did_change(
-        &mut self,
-        params: types::DidChangeTextDocumentParams,
-    ) -> Result<(), LspError> {
-        self.session.send_here(messages::DID_CHANGE, &params).await
-    }
-
-    /// An open document is about to be saved.
-    ///
-    /// Sends the notification `textDocument/willSave`; the sub-session stays [`Open`].
-    /// Needs the capability `server.textDocumentSync.willSave`.
-    ///
-    /// `!WillSave . Open`, `documents.session`; in [`Open`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_will_save(
-        &mut self,
-        params: types::WillSaveTextDocumentParams,
-    ) -> Result<(), LspError> {
-        self.session.send_here(messages::WILL_SAVE, &params).await
-    }
-
-    /// An open document was saved.
-    ///
-    /// Sends the notification `textDocument/didSave`; the sub-session stays [`Open`].
-    /// Needs the capability `server.textDocumentSync.save`.
-    ///
-    /// `!DidSave . Open`, `documents.session`; in [`Open`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_did_save(
-        &mut self,
-        params: types::DidSaveTextDocumentParams,
-    ) -> Result<(), LspError> {
-        self.session.send_here(messages::DID_SAVE, &params).await
-    }
-
-    /// Closes a document: its text is that of the file again.
-    ///
-    /// Sends the notification `textDocument/didClose`; the sub-session is over.
-    ///
-    /// `!DidClose . End`, `documents.session`; in [`Open`].
-    pub fn send_did_close(
-        self,
-        params: types::DidCloseTextDocumentParams,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::DID_CLOSE, &params)
-    }
-
-    /// Where the symbol at a position is declared.
-    ///
-    /// Sends the request `textDocument/declaration` and returns its reply; any number at once.
-    /// Needs the capability `server.declarationProvider`.
-    ///
-    /// `*( !Declaration . ?DeclarationResult . End )`, `documents.session`; in [`Open`].
-    pub fn declaration(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::DECLARATION, &params)
-    }
-
-    /// Where the symbol at a position is defined.
-    ///
-    /// Sends the request `textDocument/definition` and returns its reply; any number at once.
-    /// Needs the capability `server.definitionProvider`.
-    ///
-    /// `*( !Definition . ?DefinitionResult . End )`, `documents.session`; in [`Open`].
-    pub fn definition(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::DEFINITION, &params)
-    }
-
-    /// Where the type of the symbol at a position is defined.
-    ///
-    /// Sends the request `textDocument/typeDefinition` and returns its reply; any number at once.
-    /// Needs the capability `server.typeDefinitionProvider`.
-    ///
-    /// `*( !TypeDefinition . ?TypeDefinitionResult . End )`, `documents.session`; in [`Open`].
-    pub fn type_definition(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::TYPE_DEFINITION, &params)
-    }
-
-    /// Where the symbol at a position is implemented.
-    ///
-    /// Sends the request `textDocument/implementation` and returns its reply; any number at once.
-    /// Needs the capability `server.implementationProvider`.
-    ///
-    /// `*( !Implementation . ?ImplementationResult . End )`, `documents.session`; in [`Open`].
-    pub fn implementation(
-        &self,
-        params: types::GotoDefinitionParams,
-    ) -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>> {
-        self.session.call(messages::IMPLEMENTATION, &params)
-    }
-
-    /// Every place that refers to the symbol at a position.
-    ///
-    /// Sends the request `textDocument/references` and returns its reply; any number at once.
-    /// Needs the capability `server.referencesProvider`.
-    ///
-    /// `*( !References . ?ReferencesResult . End )`, `documents.session`; in [`Open`].
-    pub fn references(
-        &self,
-        params: types::ReferenceParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Location>>> {
-        self.session.call(messages::REFERENCES, &params)
-    }
-
-    /// The places of one document that refer to the symbol at a position.
-    ///
-    /// Sends the request `textDocument/documentHighlight` and returns its reply; any number at once.
-    /// Needs the capability `server.documentHighlightProvider`.
-    ///
-    /// `*( !DocumentHighlight . ?DocumentHighlightResult . End )`, `documents.session`; in [`Open`].
-    pub fn document_highlight(
-        &self,
-        params: types::DocumentHighlightParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentHighlight>>> {
-        self.session.call(messages::DOCUMENT_HIGHLIGHT, &params)
-    }
-
-    /// The symbols of a document.
-    ///
-    /// Sends the request `textDocument/documentSymbol` and returns its reply; any number at once.
-    /// Needs the capability `server.documentSymbolProvider`.
-    ///
-    /// `*( !DocumentSymbol . ?DocumentSymbolResult . End )`, `documents.session`; in [`Open`].
-    pub fn document_symbol(
-        &self,
-        params: types::DocumentSymbolParams,
-    ) -> client::CancellableCall<'_, Option<types::DocumentSymbolResponse>> {
-        self.session.call(messages::DOCUMENT_SYMBOL, &params)
-    }
-
-    /// What identifies the symbol at a position, also in other projects.
-    ///
-    /// Sends the request `textDocument/moniker` and returns its reply; any number at once.
-    /// Needs the capability `server.monikerProvider`.
-    ///
-    /// `*( !Moniker . ?MonikerResult . End )`, `documents.session`; in [`Open`].
-    pub fn moniker(
-        &self,
-        params: types::MonikerParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Moniker>>> {
-        self.session.call(messages::MONIKER, &params)
-    }
-
-    /// The functions at a position, to ask who calls them and what they call.
-    ///
-    /// Sends the request `textDocument/prepareCallHierarchy` and returns its reply; any number at once.
-    /// Needs the capability `server.callHierarchyProvider`.
-    ///
-    /// `*( !PrepareCallHierarchy . ?CallHierarchyItems . End )`, `documents.session`; in [`Open`].
-    pub fn prepare_call_hierarchy(
-        &self,
-        params: types::CallHierarchyPrepareParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CallHierarchyItem>>> {
-        self.session.call(messages::PREPARE_CALL_HIERARCHY, &params)
-    }
-
-    /// The types at a position, to ask for their supertypes and subtypes.
-    ///
-    /// Sends the request `textDocument/prepareTypeHierarchy` and returns its reply; any number at once.
-    /// Needs the capability `server.typeHierarchyProvider`.
-    ///
-    /// `*( !PrepareTypeHierarchy . ?TypeHierarchyItems . End )`, `documents.session`; in [`Open`].
-    pub fn prepare_type_hierarchy(
-        &self,
-        params: types::TypeHierarchyPrepareParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>> {
-        self.session.call(messages::PREPARE_TYPE_HIERARCHY, &params)
-    }
-
-    /// What is known of the symbol at a position.
-    ///
-    /// Sends the request `textDocument/hover` and returns its reply; any number at once.
-    /// Needs the capability `server.hoverProvider`.
-    ///
-    /// `*( !Hover . ?HoverResult . End )`, `documents.session`; in [`Open`].
-    pub fn hover(
-        &self,
-        params: types::HoverParams,
-    ) -> client::CancellableCall<'_, Option<types::Hover>> {
-        self.session.call(messages::HOVER, &params)
-    }
-
-    /// The signatures of the call at a position.
-    ///
-    /// Sends the request `textDocument/signatureHelp` and returns its reply; any number at once.
-    /// Needs the capability `server.signatureHelpProvider`.
-    ///
-    /// `*( !SignatureHelp . ?SignatureHelpResult . End )`, `documents.session`; in [`Open`].
-    pub fn signature_help(
-        &self,
-        params: types::SignatureHelpParams,
-    ) -> client::CancellableCall<'_, Option<types::SignatureHelp>> {
-        self.session.call(messages::SIGNATURE_HELP, &params)
-    }
-
-    /// The diagnostics of a document, where the client asks for them.
-    ///
-    /// Sends the request `textDocument/diagnostic` and returns its reply; any number at once.
-    /// Needs the capability `server.diagnosticProvider`.
-    ///
-    /// `*( !DocumentDiagnostic . ?DocumentDiagnosticResult . End )`, `documents.session`; in [`Open`].
-    pub fn document_diagnostic(
-        &self,
-        params: types::DocumentDiagnosticParams,
-    ) -> client::CancellableCall<'_, types::DocumentDiagnosticReport> {
-        self.session.call(messages::DOCUMENT_DIAGNOSTIC, &params)
-    }
-
-    /// Commands that are shown between the lines of a document.
-    ///
-    /// Sends the request `textDocument/codeLens` and returns its reply; any number at once.
-    /// Needs the capability `server.codeLensProvider`.
-    ///
-    /// `*( !CodeLens . ?CodeLensResult . End )`, `documents.session`; in [`Open`].
-    pub fn code_lens(
-        &self,
-        params: types::CodeLensParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CodeLens>>> {
-        self.session.call(messages::CODE_LENS, &params)
-    }
-
-    /// The links in a document.
-    ///
-    /// Sends the request `textDocument/documentLink` and returns its reply; any number at once.
-    /// Needs the capability `server.documentLinkProvider`.
-    ///
-    /// `*( !DocumentLink . ?DocumentLinkResult . End )`, `documents.session`; in [`Open`].
-    pub fn document_link(
-        &self,
-        params: types::DocumentLinkParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentLink>>> {
-        self.session.call(messages::DOCUMENT_LINK, &params)
-    }
-
-    /// The parts of a document that can be folded away.
-    ///
-    /// Sends the request `textDocument/foldingRange` and returns its reply; any number at once.
-    /// Needs the capability `server.foldingRangeProvider`.
-    ///
-    /// `*( !FoldingRange . ?FoldingRangeResult . End )`, `documents.session`; in [`Open`].
-    pub fn folding_range(
-        &self,
-        params: types::FoldingRangeParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::FoldingRange>>> {
-        self.session.call(messages::FOLDING_RANGE, &params)
-    }
-
-    /// What a selection at a position grows to, step by step.
-    ///
-    /// Sends the request `textDocument/selectionRange` and returns its reply; any number at once.
-    /// Needs the capability `server.selectionRangeProvider`.
-    ///
-    /// `*( !SelectionRange . ?SelectionRangeResult . End )`, `documents.session`; in [`Open`].
-    pub fn selection_range(
-        &self,
-        params: types::SelectionRangeParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::SelectionRange>>> {
-        self.session.call(messages::SELECTION_RANGE, &params)
-    }
-
-    /// The semantic tokens of a document.
-    ///
-    /// Sends the request `textDocument/semanticTokens/full` and returns its reply; any number at once.
-    /// Needs the capability `server.semanticTokensProvider.full`.
-    ///
-    /// `*( !SemanticTokensFull . ?SemanticTokensFullResult . End )`, `documents.session`; in [`Open`].
-    pub fn semantic_tokens_full(
-        &self,
-        params: types::SemanticTokensParams,
-    ) -> client::CancellableCall<'_, Option<types::SemanticTokens>> {
-        self.session.call(messages::SEMANTIC_TOKENS_FULL, &params)
-    }
-
-    /// What has changed in the semantic tokens of a document since a result.
-    ///
-    /// Sends the request `textDocument/semanticTokens/full/delta` and returns its reply; any number at once.
-    /// Needs the capability `server.semanticTokensProvider.full.delta`.
-    ///
-    /// `*( !SemanticTokensDelta . ?SemanticTokensDeltaResult . End )`, `documents.session`; in [`Open`].
-    pub fn semantic_tokens_delta(
-        &self,
-        params: types::SemanticTokensDeltaParams,
-    ) -> client::CancellableCall<'_, Option<types::SemanticTokensFullDeltaResult>> {
-        self.session.call(messages::SEMANTIC_TOKENS_DELTA, &params)
-    }
-
-    /// The semantic tokens of a part of a document.
-    ///
-    /// Sends the request `textDocument/semanticTokens/range` and returns its reply; any number at once.
-    /// Needs the capability `server.semanticTokensProvider.range`.
-    ///
-    /// `*( !SemanticTokensRange . ?SemanticTokensRangeResult . End )`, `documents.session`; in [`Open`].
-    pub fn semantic_tokens_range(
-        &self,
-        params: types::SemanticTokensRangeParams,
-    ) -> client::CancellableCall<'_, Option<types::SemanticTokens>> {
-        self.session.call(messages::SEMANTIC_TOKENS_RANGE, &params)
-    }
-
-    /// Hints that are shown in the text, such as the types of variables.
-    ///
-    /// Sends the request `textDocument/inlayHint` and returns its reply; any number at once.
-    /// Needs the capability `server.inlayHintProvider`.
-    ///
-    /// `*( !InlayHint . ?InlayHintResult . End )`, `documents.session`; in [`Open`].
-    pub fn inlay_hint(
-        &self,
-        params: types::InlayHintParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlayHint>>> {
-        self.session.call(messages::INLAY_HINT, &params)
-    }
-
-    /// What a debugger shows at the end of a line.
-    ///
-    /// Sends the request `textDocument/inlineValue` and returns its reply; any number at once.
-    /// Needs the capability `server.inlineValueProvider`.
-    ///
-    /// `*( !InlineValue . ?InlineValueResult . End )`, `documents.session`; in [`Open`].
-    pub fn inline_value(
-        &self,
-        params: types::InlineValueParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlineValue>>> {
-        self.session.call(messages::INLINE_VALUE, &params)
-    }
-
-    /// The colours in a document.
-    ///
-    /// Sends the request `textDocument/documentColor` and returns its reply; any number at once.
-    /// Needs the capability `server.colorProvider`.
-    ///
-    /// `*( !DocumentColor . ?DocumentColorResult . End )`, `documents.session`; in [`Open`].
-    pub fn document_color(
-        &self,
-        params: types::DocumentColorParams,
-    ) -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorInformation>> {
-        self.session.call(messages::DOCUMENT_COLOR, &params)
-    }
-
-    /// How a colour can be written in a document.
-    ///
-    /// Sends the request `textDocument/colorPresentation` and returns its reply; any number at once.
-    /// Needs the capability `server.colorProvider`.
-    ///
-    /// `*( !ColorPresentation . ?ColorPresentationResult . End )`, `documents.session`; in [`Open`].
-    pub fn color_presentation(
-        &self,
-        params: types::ColorPresentationParams,
-    ) -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorPresentation>> {
-        self.session.call(messages::COLOR_PRESENTATION, &params)
-    }
-
-    /// What the text at a position may go on with.
-    ///
-    /// Sends the request `textDocument/completion` and returns its reply; any number at once.
-    /// Needs the capability `server.completionProvider`.
-    ///
-    /// `*( !Completion . ?CompletionResult . End )`, `documents.session`; in [`Open`].
-    pub fn completion(
-        &self,
-        params: types::CompletionParams,
-    ) -> client::CancellableCall<'_, Option<types::CompletionResponse>> {
-        self.session.call(messages::COMPLETION, &params)
-    }
-
-    /// What can be done about a part of a document: fixes, refactorings, commands.
-    ///
-    /// Sends the request `textDocument/codeAction` and returns its reply; any number at once.
-    /// Needs the capability `server.codeActionProvider`.
-    ///
-    /// `*( !CodeAction . ?CodeActionResult . End )`, `documents.session`; in [`Open`].
-    pub fn code_action(
-        &self,
-        params: types::CodeActionParams,
-    ) -> client::CancellableCall<'_, Option<types::CodeActionResponse>> {
-        self.session.call(messages::CODE_ACTION, &params)
-    }
-
-    /// The edits that format a document.
-    ///
-    /// Sends the request `textDocument/formatting` and returns its reply; any number at once.
-    /// Needs the capability `server.documentFormattingProvider`.
-    ///
-    /// `*( !Formatting . ?FormattingResult . End )`, `documents.session`; in [`Open`].
-    pub fn formatting(
-        &self,
-        params: types::DocumentFormattingParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::FORMATTING, &params)
-    }
-
-    /// The edits that format a part of a document.
-    ///
-    /// Sends the request `textDocument/rangeFormatting` and returns its reply; any number at once.
-    /// Needs the capability `server.documentRangeFormattingProvider`.
-    ///
-    /// `*( !RangeFormatting . ?RangeFormattingResult . End )`, `documents.session`; in [`Open`].
-    pub fn range_formatting(
-        &self,
-        params: types::DocumentRangeFormattingParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::RANGE_FORMATTING, &params)
-    }
-
-    /// The edits that format what was just typed.
-    ///
-    /// Sends the request `textDocument/onTypeFormatting` and returns its reply; any number at once.
-    /// Needs the capability `server.documentOnTypeFormattingProvider`.
-    ///
-    /// `*( !OnTypeFormatting . ?OnTypeFormattingResult . End )`, `documents.session`; in [`Open`].
-    pub fn on_type_formatting(
-        &self,
-        params: types::DocumentOnTypeFormattingParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::ON_TYPE_FORMATTING, &params)
-    }
-
-    /// Whether the symbol at a position can be renamed, and its place.
-    ///
-    /// Sends the request `textDocument/prepareRename` and returns its reply; any number at once.
-    /// Needs the capability `server.renameProvider.prepareProvider`.
-    ///
-    /// `*( !PrepareRename . ?PrepareRenameResult . End )`, `documents.session`; in [`Open`].
-    pub fn prepare_rename(
-        &self,
-        params: types::TextDocumentPositionParams,
-    ) -> client::CancellableCall<'_, Option<types::PrepareRenameResponse>> {
-        self.session.call(messages::PREPARE_RENAME, &params)
-    }
-
-    /// The edits that rename the symbol at a position.
-    ///
-    /// Sends the request `textDocument/rename` and returns its reply; any number at once.
-    /// Needs the capability `server.renameProvider`.
-    ///
-    /// `*( !Rename . ?RenameResult . End )`, `documents.session`; in [`Open`].
-    pub fn rename(
-        &self,
-        params: types::RenameParams,
-    ) -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> {
-        self.session.call(messages::RENAME, &params)
-    }
-
-    /// The places that change together with the one at a position.
-    ///
-    /// Sends the request `textDocument/linkedEditingRange` and returns its reply; any number at once.
-    /// Needs the capability `server.linkedEditingRangeProvider`.
-    ///
-    /// `*( !LinkedEditingRange . ?LinkedEditingRangeResult . End )`, `documents.session`; in [`Open`].
-    pub fn linked_editing_range(
-        &self,
-        params: types::LinkedEditingRangeParams,
-    ) -> client::CancellableCall<'_, Option<types::LinkedEditingRanges>> {
-        self.session.call(messages::LINKED_EDITING_RANGE, &params)
-    }
-
-    /// Asks for edits of an open document that is about to be saved.
-    ///
-    /// Sends the request `textDocument/willSaveWaitUntil` and returns its reply; any number at once.
-    /// Needs the capability `server.textDocumentSync.willSaveWaitUntil`.
-    ///
-    /// `*( !WillSaveWaitUntil . ?WillSaveEdits . End )`, `documents.session`; in [`Open`].
-    pub fn will_save_wait_until(
-        &self,
-        params: types::WillSaveTextDocumentParams,
-    ) -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>> {
-        self.session.call(messages::WILL_SAVE_WAIT_UNTIL, &params)
-    }
-}
-
-impl client::Notebook<NotebookOpen> {
-    /// A notebook has changed: its cells, or their text.
-    ///
-    /// Sends the notification `notebookDocument/didChange`; the sub-session stays [`NotebookOpen`].
-    /// Needs the capability `server.notebookDocumentSync`.
-    ///
-    /// `!DidChangeNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_did_change_notebook(
-        &mut self,
-        params: types::DidChangeNotebookDocumentParams,
-    ) -> Result<(), LspError> {
-        self.session.send_here(messages::DID_CHANGE_NOTEBOOK, &params).await
-    }
-
-    /// A notebook was saved.
-    ///
-    /// Sends the notification `notebookDocument/didSave`; the sub-session stays [`NotebookOpen`].
-    /// Needs the capability `server.notebookDocumentSync.save`.
-    ///
-    /// `!DidSaveNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_did_save_notebook(
-        &mut self,
-        params: types::DidSaveNotebookDocumentParams,
-    ) -> Result<(), LspError> {
-        self.session.send_here(messages::DID_SAVE_NOTEBOOK, &params).await
-    }
-
-    /// Closes a notebook and its cells.
-    ///
-    /// Sends the notification `notebookDocument/didClose`; the sub-session is over.
-    ///
-    /// `!DidCloseNotebook . End`, `documents.session`; in [`NotebookOpen`].
-    pub fn send_did_close_notebook(
-        self,
-        params: types::DidCloseNotebookDocumentParams,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::DID_CLOSE_NOTEBOOK, &params)
+typed::roles::methods! {
+    impl LspClient<Uninit> {
+        /// Opens the session: the client announces what it can do and where it works, the server what it can do.
+        ///
+        /// Sends the request `initialize`; the session goes on as [`AwaitingResult`].
+        ///
+        /// `!Initialize . AwaitingResult`, `lsp-3.17.session`; in [`Uninit`].
+        pub fn send_initialize(self, params: types::InitializeParams)
+            -> typed::Step<LspClient<AwaitingResult>, typed::StepError<Self>>
+            => send_on(INITIALIZE);
+
+        /// Opens the session: the client announces what it can do and where it works, the server what it can do.
+        ///
+        /// Sends the request `initialize` and waits for its reply; the session goes on as [`AwaitingNotif`].
+        /// If the peer refuses, the session is [`Uninit`].
+        ///
+        /// `!Initialize . ?InitializeResult . AwaitingNotif`, `lsp-3.17.session`; in [`Uninit`].
+        pub fn initialize(self, params: types::InitializeParams)
+            -> typed::Advance<(types::InitializeResult, LspClient<AwaitingNotif>), Self>
+            => exchange_on(INITIALIZE);
+
+        /// Asks the server to exit: with code 0 after `shutdown`, else with code 1.
+        ///
+        /// Sends the notification `exit`; the session goes on as [`Exited2`].
+        ///
+        /// `!Exit . Exited2`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
+        pub fn send_exit(self) -> typed::Step<LspClient<Exited2>, typed::StepError<Self>>
+            => send_on(EXIT);
+    }
+
+    impl LspClient<AwaitingResult> {
+        /// Waits for `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
+        /// If the peer refuses, the session is [`Uninit`].
+        ///
+        /// `?InitializeResult . AwaitingNotif`, `lsp-3.17.session`; in [`AwaitingResult`].
+        pub fn recv_initialize_result(self)
+            -> typed::Step<(types::InitializeResult, LspClient<AwaitingNotif>), typed::StepError<LspClient<Uninit>>>
+            => receive_on(INITIALIZE_RESULT);
+    }
+
+    impl LspClient<AwaitingNotif> {
+        /// The client has received the result of `initialize`. From now on the server may register capabilities.
+        ///
+        /// Sends the notification `initialized`; the session goes on as [`Active`].
+        ///
+        /// `!Initialized . Active`, `lsp-3.17.session`; in [`AwaitingNotif`].
+        pub fn send_initialized(self, params: types::InitializedParams)
+            -> typed::Step<LspClient<Active>, typed::StepError<Self>> => send_on(INITIALIZED);
+    }
+
+    impl LspClient<Active> {
+        /// Asks the server to get ready to stop. It answers and waits for `exit`.
+        ///
+        /// Sends the request `shutdown`; the session goes on as [`ShuttingDown`].
+        ///
+        /// `!Shutdown . ShuttingDown`, `lsp-3.17.session`; in [`Active`].
+        pub fn send_shutdown(self) -> typed::Step<LspClient<ShuttingDown>, typed::StepError<Self>>
+            => send_on(SHUTDOWN);
+
+        /// Asks the server to get ready to stop. It answers and waits for `exit`.
+        ///
+        /// Sends the request `shutdown` and waits for its reply; the session goes on as [`ShutDown`].
+        /// If the peer refuses, the session is [`Active`].
+        ///
+        /// `!Shutdown . ?ShutdownResult . ShutDown`, `lsp-3.17.session`; in [`Active`].
+        pub fn shutdown(self) -> typed::Advance<LspClient<ShutDown>, Self>
+            => exchange_empty(SHUTDOWN);
+
+        /// Asks the server to exit: with code 0 after `shutdown`, else with code 1.
+        ///
+        /// Sends the notification `exit`; the session goes on as [`Exited`].
+        ///
+        /// `!Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
+        pub fn send_exit(self) -> typed::Step<LspClient<Exited>, typed::StepError<Self>>
+            => send_on(EXIT);
+
+        /// Opens a document: its text is the client's now, and not that of the file.
+        ///
+        /// Sends the notification `textDocument/didOpen`, which opens a sub-session; it is [`Open`].
+        /// Needs the capability `server.textDocumentSync.openClose`.
+        ///
+        /// `*( !DidOpen . Open )`, `documents.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_did_open(&self, params: types::DidOpenTextDocumentParams)
+            -> Result<client::Document<Open>, LspError> => open(DID_OPEN);
+
+        /// Opens a notebook and its cells.
+        ///
+        /// Sends the notification `notebookDocument/didOpen`, which opens a sub-session; it is [`NotebookOpen`].
+        /// Needs the capability `server.notebookDocumentSync`.
+        ///
+        /// `*( !DidOpenNotebook . NotebookOpen )`, `documents.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_did_open_notebook(&self, params: types::DidOpenNotebookDocumentParams)
+            -> Result<client::Notebook<NotebookOpen>, LspError> => open(DID_OPEN_NOTEBOOK);
+
+        /// Where the symbol at a position is declared.
+        ///
+        /// Sends the request `textDocument/declaration` and returns its reply; any number at once.
+        /// Needs the capability `server.declarationProvider`.
+        ///
+        /// `*( !Declaration . ?DeclarationResult . End )`, `workspace.session`; in [`Active`].
+        pub fn declaration(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(DECLARATION);
+
+        /// Where the symbol at a position is defined.
+        ///
+        /// Sends the request `textDocument/definition` and returns its reply; any number at once.
+        /// Needs the capability `server.definitionProvider`.
+        ///
+        /// `*( !Definition . ?DefinitionResult . End )`, `workspace.session`; in [`Active`].
+        pub fn definition(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(DEFINITION);
+
+        /// Where the type of the symbol at a position is defined.
+        ///
+        /// Sends the request `textDocument/typeDefinition` and returns its reply; any number at once.
+        /// Needs the capability `server.typeDefinitionProvider`.
+        ///
+        /// `*( !TypeDefinition . ?TypeDefinitionResult . End )`, `workspace.session`; in [`Active`].
+        pub fn type_definition(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(TYPE_DEFINITION);
+
+        /// Where the symbol at a position is implemented.
+        ///
+        /// Sends the request `textDocument/implementation` and returns its reply; any number at once.
+        /// Needs the capability `server.implementationProvider`.
+        ///
+        /// `*( !Implementation . ?ImplementationResult . End )`, `workspace.session`; in [`Active`].
+        pub fn implementation(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(IMPLEMENTATION);
+
+        /// Every place that refers to the symbol at a position.
+        ///
+        /// Sends the request `textDocument/references` and returns its reply; any number at once.
+        /// Needs the capability `server.referencesProvider`.
+        ///
+        /// `*( !References . ?ReferencesResult . End )`, `workspace.session`; in [`Active`].
+        pub fn references(&self, params: types::ReferenceParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Location>>>
+            => call(REFERENCES);
+
+        /// The places of one document that refer to the symbol at a position.
+        ///
+        /// Sends the request `textDocument/documentHighlight` and returns its reply; any number at once.
+        /// Needs the capability `server.documentHighlightProvider`.
+        ///
+        /// `*( !DocumentHighlight . ?DocumentHighlightResult . End )`, `workspace.session`; in [`Active`].
+        pub fn document_highlight(&self, params: types::DocumentHighlightParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentHighlight>>>
+            => call(DOCUMENT_HIGHLIGHT);
+
+        /// The symbols of a document.
+        ///
+        /// Sends the request `textDocument/documentSymbol` and returns its reply; any number at once.
+        /// Needs the capability `server.documentSymbolProvider`.
+        ///
+        /// `*( !DocumentSymbol . ?DocumentSymbolResult . End )`, `workspace.session`; in [`Active`].
+        pub fn document_symbol(&self, params: types::DocumentSymbolParams)
+            -> client::CancellableCall<'_, Option<types::DocumentSymbolResponse>>
+            => call(DOCUMENT_SYMBOL);
+
+        /// What identifies the symbol at a position, also in other projects.
+        ///
+        /// Sends the request `textDocument/moniker` and returns its reply; any number at once.
+        /// Needs the capability `server.monikerProvider`.
+        ///
+        /// `*( !Moniker . ?MonikerResult . End )`, `workspace.session`; in [`Active`].
+        pub fn moniker(&self, params: types::MonikerParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Moniker>>>
+            => call(MONIKER);
+
+        /// The functions at a position, to ask who calls them and what they call.
+        ///
+        /// Sends the request `textDocument/prepareCallHierarchy` and returns its reply; any number at once.
+        /// Needs the capability `server.callHierarchyProvider`.
+        ///
+        /// `*( !PrepareCallHierarchy . ?CallHierarchyItems . End )`, `workspace.session`; in [`Active`].
+        pub fn prepare_call_hierarchy(&self, params: types::CallHierarchyPrepareParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>
+            => call(PREPARE_CALL_HIERARCHY);
+
+        /// The types at a position, to ask for their supertypes and subtypes.
+        ///
+        /// Sends the request `textDocument/prepareTypeHierarchy` and returns its reply; any number at once.
+        /// Needs the capability `server.typeHierarchyProvider`.
+        ///
+        /// `*( !PrepareTypeHierarchy . ?TypeHierarchyItems . End )`, `workspace.session`; in [`Active`].
+        pub fn prepare_type_hierarchy(&self, params: types::TypeHierarchyPrepareParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>
+            => call(PREPARE_TYPE_HIERARCHY);
+
+        /// What is known of the symbol at a position.
+        ///
+        /// Sends the request `textDocument/hover` and returns its reply; any number at once.
+        /// Needs the capability `server.hoverProvider`.
+        ///
+        /// `*( !Hover . ?HoverResult . End )`, `workspace.session`; in [`Active`].
+        pub fn hover(&self, params: types::HoverParams)
+            -> client::CancellableCall<'_, Option<types::Hover>> => call(HOVER);
+
+        /// The signatures of the call at a position.
+        ///
+        /// Sends the request `textDocument/signatureHelp` and returns its reply; any number at once.
+        /// Needs the capability `server.signatureHelpProvider`.
+        ///
+        /// `*( !SignatureHelp . ?SignatureHelpResult . End )`, `workspace.session`; in [`Active`].
+        pub fn signature_help(&self, params: types::SignatureHelpParams)
+            -> client::CancellableCall<'_, Option<types::SignatureHelp>> => call(SIGNATURE_HELP);
+
+        /// The diagnostics of a document, where the client asks for them.
+        ///
+        /// Sends the request `textDocument/diagnostic` and returns its reply; any number at once.
+        /// Needs the capability `server.diagnosticProvider`.
+        ///
+        /// `*( !DocumentDiagnostic . ?DocumentDiagnosticResult . End )`, `workspace.session`; in [`Active`].
+        pub fn document_diagnostic(&self, params: types::DocumentDiagnosticParams)
+            -> client::CancellableCall<'_, types::DocumentDiagnosticReport>
+            => call(DOCUMENT_DIAGNOSTIC);
+
+        /// Commands that are shown between the lines of a document.
+        ///
+        /// Sends the request `textDocument/codeLens` and returns its reply; any number at once.
+        /// Needs the capability `server.codeLensProvider`.
+        ///
+        /// `*( !CodeLens . ?CodeLensResult . End )`, `workspace.session`; in [`Active`].
+        pub fn code_lens(&self, params: types::CodeLensParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CodeLens>>>
+            => call(CODE_LENS);
+
+        /// The links in a document.
+        ///
+        /// Sends the request `textDocument/documentLink` and returns its reply; any number at once.
+        /// Needs the capability `server.documentLinkProvider`.
+        ///
+        /// `*( !DocumentLink . ?DocumentLinkResult . End )`, `workspace.session`; in [`Active`].
+        pub fn document_link(&self, params: types::DocumentLinkParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentLink>>>
+            => call(DOCUMENT_LINK);
+
+        /// The parts of a document that can be folded away.
+        ///
+        /// Sends the request `textDocument/foldingRange` and returns its reply; any number at once.
+        /// Needs the capability `server.foldingRangeProvider`.
+        ///
+        /// `*( !FoldingRange . ?FoldingRangeResult . End )`, `workspace.session`; in [`Active`].
+        pub fn folding_range(&self, params: types::FoldingRangeParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::FoldingRange>>>
+            => call(FOLDING_RANGE);
+
+        /// What a selection at a position grows to, step by step.
+        ///
+        /// Sends the request `textDocument/selectionRange` and returns its reply; any number at once.
+        /// Needs the capability `server.selectionRangeProvider`.
+        ///
+        /// `*( !SelectionRange . ?SelectionRangeResult . End )`, `workspace.session`; in [`Active`].
+        pub fn selection_range(&self, params: types::SelectionRangeParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::SelectionRange>>>
+            => call(SELECTION_RANGE);
+
+        /// The semantic tokens of a document.
+        ///
+        /// Sends the request `textDocument/semanticTokens/full` and returns its reply; any number at once.
+        /// Needs the capability `server.semanticTokensProvider.full`.
+        ///
+        /// `*( !SemanticTokensFull . ?SemanticTokensFullResult . End )`, `workspace.session`; in [`Active`].
+        pub fn semantic_tokens_full(&self, params: types::SemanticTokensParams)
+            -> client::CancellableCall<'_, Option<types::SemanticTokens>>
+            => call(SEMANTIC_TOKENS_FULL);
+
+        /// What has changed in the semantic tokens of a document since a result.
+        ///
+        /// Sends the request `textDocument/semanticTokens/full/delta` and returns its reply; any number at once.
+        /// Needs the capability `server.semanticTokensProvider.full.delta`.
+        ///
+        /// `*( !SemanticTokensDelta . ?SemanticTokensDeltaResult . End )`, `workspace.session`; in [`Active`].
+        pub fn semantic_tokens_delta(&self, params: types::SemanticTokensDeltaParams)
+            -> client::CancellableCall<'_, Option<types::SemanticTokensFullDeltaResult>>
+            => call(SEMANTIC_TOKENS_DELTA);
+
+        /// The semantic tokens of a part of a document.
+        ///
+        /// Sends the request `textDocument/semanticTokens/range` and returns its reply; any number at once.
+        /// Needs the capability `server.semanticTokensProvider.range`.
+        ///
+        /// `*( !SemanticTokensRange . ?SemanticTokensRangeResult . End )`, `workspace.session`; in [`Active`].
+        pub fn semantic_tokens_range(&self, params: types::SemanticTokensRangeParams)
+            -> client::CancellableCall<'_, Option<types::SemanticTokens>>
+            => call(SEMANTIC_TOKENS_RANGE);
+
+        /// Hints that are shown in the text, such as the types of variables.
+        ///
+        /// Sends the request `textDocument/inlayHint` and returns its reply; any number at once.
+        /// Needs the capability `server.inlayHintProvider`.
+        ///
+        /// `*( !InlayHint . ?InlayHintResult . End )`, `workspace.session`; in [`Active`].
+        pub fn inlay_hint(&self, params: types::InlayHintParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlayHint>>>
+            => call(INLAY_HINT);
+
+        /// What a debugger shows at the end of a line.
+        ///
+        /// Sends the request `textDocument/inlineValue` and returns its reply; any number at once.
+        /// Needs the capability `server.inlineValueProvider`.
+        ///
+        /// `*( !InlineValue . ?InlineValueResult . End )`, `workspace.session`; in [`Active`].
+        pub fn inline_value(&self, params: types::InlineValueParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlineValue>>>
+            => call(INLINE_VALUE);
+
+        /// The colours in a document.
+        ///
+        /// Sends the request `textDocument/documentColor` and returns its reply; any number at once.
+        /// Needs the capability `server.colorProvider`.
+        ///
+        /// `*( !DocumentColor . ?DocumentColorResult . End )`, `workspace.session`; in [`Active`].
+        pub fn document_color(&self, params: types::DocumentColorParams)
+            -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorInformation>>
+            => call(DOCUMENT_COLOR);
+
+        /// How a colour can be written in a document.
+        ///
+        /// Sends the request `textDocument/colorPresentation` and returns its reply; any number at once.
+        /// Needs the capability `server.colorProvider`.
+        ///
+        /// `*( !ColorPresentation . ?ColorPresentationResult . End )`, `workspace.session`; in [`Active`].
+        pub fn color_presentation(&self, params: types::ColorPresentationParams)
+            -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorPresentation>>
+            => call(COLOR_PRESENTATION);
+
+        /// What the text at a position may go on with.
+        ///
+        /// Sends the request `textDocument/completion` and returns its reply; any number at once.
+        /// Needs the capability `server.completionProvider`.
+        ///
+        /// `*( !Completion . ?CompletionResult . End )`, `workspace.session`; in [`Active`].
+        pub fn completion(&self, params: types::CompletionParams)
+            -> client::CancellableCall<'_, Option<types::CompletionResponse>> => call(COMPLETION);
+
+        /// What can be done about a part of a document: fixes, refactorings, commands.
+        ///
+        /// Sends the request `textDocument/codeAction` and returns its reply; any number at once.
+        /// Needs the capability `server.codeActionProvider`.
+        ///
+        /// `*( !CodeAction . ?CodeActionResult . End )`, `workspace.session`; in [`Active`].
+        pub fn code_action(&self, params: types::CodeActionParams)
+            -> client::CancellableCall<'_, Option<types::CodeActionResponse>> => call(CODE_ACTION);
+
+        /// The edits that format a document.
+        ///
+        /// Sends the request `textDocument/formatting` and returns its reply; any number at once.
+        /// Needs the capability `server.documentFormattingProvider`.
+        ///
+        /// `*( !Formatting . ?FormattingResult . End )`, `workspace.session`; in [`Active`].
+        pub fn formatting(&self, params: types::DocumentFormattingParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(FORMATTING);
+
+        /// The edits that format a part of a document.
+        ///
+        /// Sends the request `textDocument/rangeFormatting` and returns its reply; any number at once.
+        /// Needs the capability `server.documentRangeFormattingProvider`.
+        ///
+        /// `*( !RangeFormatting . ?RangeFormattingResult . End )`, `workspace.session`; in [`Active`].
+        pub fn range_formatting(&self, params: types::DocumentRangeFormattingParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(RANGE_FORMATTING);
+
+        /// The edits that format what was just typed.
+        ///
+        /// Sends the request `textDocument/onTypeFormatting` and returns its reply; any number at once.
+        /// Needs the capability `server.documentOnTypeFormattingProvider`.
+        ///
+        /// `*( !OnTypeFormatting . ?OnTypeFormattingResult . End )`, `workspace.session`; in [`Active`].
+        pub fn on_type_formatting(&self, params: types::DocumentOnTypeFormattingParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(ON_TYPE_FORMATTING);
+
+        /// Whether the symbol at a position can be renamed, and its place.
+        ///
+        /// Sends the request `textDocument/prepareRename` and returns its reply; any number at once.
+        /// Needs the capability `server.renameProvider.prepareProvider`.
+        ///
+        /// `*( !PrepareRename . ?PrepareRenameResult . End )`, `workspace.session`; in [`Active`].
+        pub fn prepare_rename(&self, params: types::TextDocumentPositionParams)
+            -> client::CancellableCall<'_, Option<types::PrepareRenameResponse>>
+            => call(PREPARE_RENAME);
+
+        /// The edits that rename the symbol at a position.
+        ///
+        /// Sends the request `textDocument/rename` and returns its reply; any number at once.
+        /// Needs the capability `server.renameProvider`.
+        ///
+        /// `*( !Rename . ?RenameResult . End )`, `workspace.session`; in [`Active`].
+        pub fn rename(&self, params: types::RenameParams)
+            -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> => call(RENAME);
+
+        /// The places that change together with the one at a position.
+        ///
+        /// Sends the request `textDocument/linkedEditingRange` and returns its reply; any number at once.
+        /// Needs the capability `server.linkedEditingRangeProvider`.
+        ///
+        /// `*( !LinkedEditingRange . ?LinkedEditingRangeResult . End )`, `workspace.session`; in [`Active`].
+        pub fn linked_editing_range(&self, params: types::LinkedEditingRangeParams)
+            -> client::CancellableCall<'_, Option<types::LinkedEditingRanges>>
+            => call(LINKED_EDITING_RANGE);
+
+        /// Who calls a function.
+        ///
+        /// Sends the request `callHierarchy/incomingCalls` and returns its reply; any number at once.
+        /// Needs the capability `server.callHierarchyProvider`.
+        ///
+        /// `*( !IncomingCalls . ?IncomingCallsResult . End )`, `workspace.session`; in [`Active`].
+        pub fn incoming_calls(&self, params: types::CallHierarchyIncomingCallsParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>>
+            => call(INCOMING_CALLS);
+
+        /// What a function calls.
+        ///
+        /// Sends the request `callHierarchy/outgoingCalls` and returns its reply; any number at once.
+        /// Needs the capability `server.callHierarchyProvider`.
+        ///
+        /// `*( !OutgoingCalls . ?OutgoingCallsResult . End )`, `workspace.session`; in [`Active`].
+        pub fn outgoing_calls(&self, params: types::CallHierarchyOutgoingCallsParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>>
+            => call(OUTGOING_CALLS);
+
+        /// The supertypes of a type.
+        ///
+        /// Sends the request `typeHierarchy/supertypes` and returns its reply; any number at once.
+        /// Needs the capability `server.typeHierarchyProvider`.
+        ///
+        /// `*( !Supertypes . ?SupertypesResult . End )`, `workspace.session`; in [`Active`].
+        pub fn supertypes(&self, params: types::TypeHierarchySupertypesParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>
+            => call(SUPERTYPES);
+
+        /// The subtypes of a type.
+        ///
+        /// Sends the request `typeHierarchy/subtypes` and returns its reply; any number at once.
+        /// Needs the capability `server.typeHierarchyProvider`.
+        ///
+        /// `*( !Subtypes . ?SubtypesResult . End )`, `workspace.session`; in [`Active`].
+        pub fn subtypes(&self, params: types::TypeHierarchySubtypesParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>
+            => call(SUBTYPES);
+
+        /// Completes a code lens: its command.
+        ///
+        /// Sends the request `codeLens/resolve` and returns its reply; any number at once.
+        /// Needs the capability `server.codeLensProvider.resolveProvider`.
+        ///
+        /// `*( !ResolveCodeLens . ?ResolvedCodeLens . End )`, `workspace.session`; in [`Active`].
+        pub fn resolve_code_lens(&self, params: types::CodeLens)
+            -> client::CancellableCall<'_, types::CodeLens> => call(RESOLVE_CODE_LENS);
+
+        /// Completes a link: its target.
+        ///
+        /// Sends the request `documentLink/resolve` and returns its reply; any number at once.
+        /// Needs the capability `server.documentLinkProvider.resolveProvider`.
+        ///
+        /// `*( !ResolveDocumentLink . ?ResolvedDocumentLink . End )`, `workspace.session`; in [`Active`].
+        pub fn resolve_document_link(&self, params: types::DocumentLink)
+            -> client::CancellableCall<'_, types::DocumentLink> => call(RESOLVE_DOCUMENT_LINK);
+
+        /// Completes an inlay hint: its tooltip, its commands.
+        ///
+        /// Sends the request `inlayHint/resolve` and returns its reply; any number at once.
+        /// Needs the capability `server.inlayHintProvider.resolveProvider`.
+        ///
+        /// `*( !ResolveInlayHint . ?ResolvedInlayHint . End )`, `workspace.session`; in [`Active`].
+        pub fn resolve_inlay_hint(&self, params: types::InlayHint)
+            -> client::CancellableCall<'_, types::InlayHint> => call(RESOLVE_INLAY_HINT);
+
+        /// Completes an item of a completion: its documentation, further edits.
+        ///
+        /// Sends the request `completionItem/resolve` and returns its reply; any number at once.
+        /// Needs the capability `server.completionProvider.resolveProvider`.
+        ///
+        /// `*( !ResolveCompletion . ?ResolvedCompletion . End )`, `workspace.session`; in [`Active`].
+        pub fn resolve_completion(&self, params: types::CompletionItem)
+            -> client::CancellableCall<'_, types::CompletionItem> => call(RESOLVE_COMPLETION);
+
+        /// Completes a code action: its edit.
+        ///
+        /// Sends the request `codeAction/resolve` and returns its reply; any number at once.
+        /// Needs the capability `server.codeActionProvider.resolveProvider`.
+        ///
+        /// `*( !ResolveCodeAction . ?ResolvedCodeAction . End )`, `workspace.session`; in [`Active`].
+        pub fn resolve_code_action(&self, params: types::CodeAction)
+            -> client::CancellableCall<'_, types::CodeAction> => call(RESOLVE_CODE_ACTION);
+
+        /// The symbols of the workspace that match a query.
+        ///
+        /// Sends the request `workspace/symbol` and returns its reply; any number at once.
+        /// Needs the capability `server.workspaceSymbolProvider`.
+        ///
+        /// `*( !WorkspaceSymbol . ?WorkspaceSymbolResult . End )`, `workspace.session`; in [`Active`].
+        pub fn workspace_symbol(&self, params: types::WorkspaceSymbolParams)
+            -> client::CancellableCall<'_, Option<types::WorkspaceSymbolResponse>>
+            => call(WORKSPACE_SYMBOL);
+
+        /// Completes a symbol of the workspace: its range.
+        ///
+        /// Sends the request `workspaceSymbol/resolve` and returns its reply; any number at once.
+        /// Needs the capability `server.workspaceSymbolProvider.resolveProvider`.
+        ///
+        /// `*( !ResolveWorkspaceSymbol . ?ResolvedWorkspaceSymbol . End )`, `workspace.session`; in [`Active`].
+        pub fn resolve_workspace_symbol(&self, params: types::WorkspaceSymbol)
+            -> client::CancellableCall<'_, types::WorkspaceSymbol>
+            => call(RESOLVE_WORKSPACE_SYMBOL);
+
+        /// The diagnostics of the workspace, where the client asks for them.
+        ///
+        /// Sends the request `workspace/diagnostic` and returns its reply; any number at once.
+        /// Needs the capability `server.diagnosticProvider.workspaceDiagnostics`.
+        ///
+        /// `*( !WorkspaceDiagnostic . ?WorkspaceDiagnosticResult . End )`, `workspace.session`; in [`Active`].
+        pub fn workspace_diagnostic(&self, params: types::WorkspaceDiagnosticParams)
+            -> client::CancellableCall<'_, types::WorkspaceDiagnosticReport>
+            => call(WORKSPACE_DIAGNOSTIC);
+
+        /// Runs a command of the server. The server may ask for edits while it runs.
+        ///
+        /// Sends the request `workspace/executeCommand` and returns its reply; any number at once.
+        /// Needs the capability `server.executeCommandProvider`.
+        ///
+        /// `*( !ExecuteCommand . ?ExecuteCommandResult . End )`, `workspace.session`; in [`Active`].
+        pub fn execute_command(&self, params: types::ExecuteCommandParams)
+            -> client::CancellableCall<'_, Option<typed::Value>> => call(EXECUTE_COMMAND);
+
+        /// Asks for edits before files are created.
+        ///
+        /// Sends the request `workspace/willCreateFiles` and returns its reply; any number at once.
+        /// Needs the capability `server.workspace.fileOperations.willCreate`.
+        ///
+        /// `*( !WillCreateFiles . ?WillCreateFilesEdit . End )`, `workspace.session`; in [`Active`].
+        pub fn will_create_files(&self, params: types::CreateFilesParams)
+            -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> => call(WILL_CREATE_FILES);
+
+        /// Asks for edits before files are renamed.
+        ///
+        /// Sends the request `workspace/willRenameFiles` and returns its reply; any number at once.
+        /// Needs the capability `server.workspace.fileOperations.willRename`.
+        ///
+        /// `*( !WillRenameFiles . ?WillRenameFilesEdit . End )`, `workspace.session`; in [`Active`].
+        pub fn will_rename_files(&self, params: types::RenameFilesParams)
+            -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> => call(WILL_RENAME_FILES);
+
+        /// Asks for edits before files are deleted.
+        ///
+        /// Sends the request `workspace/willDeleteFiles` and returns its reply; any number at once.
+        /// Needs the capability `server.workspace.fileOperations.willDelete`.
+        ///
+        /// `*( !WillDeleteFiles . ?WillDeleteFilesEdit . End )`, `workspace.session`; in [`Active`].
+        pub fn will_delete_files(&self, params: types::DeleteFilesParams)
+            -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> => call(WILL_DELETE_FILES);
+
+        /// Files were created in the client.
+        ///
+        /// Sends the notification `workspace/didCreateFiles`.
+        /// Needs the capability `server.workspace.fileOperations.didCreate`.
+        ///
+        /// `*( !DidCreateFiles . End )`, `workspace.session`; in [`Active`].
+        pub fn send_did_create_files(&self, params: types::CreateFilesParams) -> typed::Notify<'_>
+            => notify(DID_CREATE_FILES);
+
+        /// Files were renamed in the client.
+        ///
+        /// Sends the notification `workspace/didRenameFiles`.
+        /// Needs the capability `server.workspace.fileOperations.didRename`.
+        ///
+        /// `*( !DidRenameFiles . End )`, `workspace.session`; in [`Active`].
+        pub fn send_did_rename_files(&self, params: types::RenameFilesParams) -> typed::Notify<'_>
+            => notify(DID_RENAME_FILES);
+
+        /// Files were deleted in the client.
+        ///
+        /// Sends the notification `workspace/didDeleteFiles`.
+        /// Needs the capability `server.workspace.fileOperations.didDelete`.
+        ///
+        /// `*( !DidDeleteFiles . End )`, `workspace.session`; in [`Active`].
+        pub fn send_did_delete_files(&self, params: types::DeleteFilesParams) -> typed::Notify<'_>
+            => notify(DID_DELETE_FILES);
+
+        /// Files that the client watches have changed.
+        ///
+        /// Sends the notification `workspace/didChangeWatchedFiles`.
+        ///
+        /// `*( !DidChangeWatchedFiles . End )`, `workspace.session`; in [`Active`].
+        pub fn send_did_change_watched_files(&self, params: types::DidChangeWatchedFilesParams)
+            -> typed::Notify<'_> => notify(DID_CHANGE_WATCHED_FILES);
+
+        /// Folders were added to the workspace or removed from it.
+        ///
+        /// Sends the notification `workspace/didChangeWorkspaceFolders`.
+        /// Needs the capability `server.workspace.workspaceFolders.changeNotifications`.
+        ///
+        /// `*( !DidChangeWorkspaceFolders . End )`, `workspace.session`; in [`Active`].
+        pub fn send_did_change_workspace_folders(
+            &self,
+            params: types::DidChangeWorkspaceFoldersParams,
+        )
+            -> typed::Notify<'_> => notify(DID_CHANGE_WORKSPACE_FOLDERS);
+
+        /// Settings have changed.
+        ///
+        /// Sends the notification `workspace/didChangeConfiguration`.
+        ///
+        /// `*( !DidChangeConfiguration . End )`, `workspace.session`; in [`Active`].
+        pub fn send_did_change_configuration(&self, params: types::DidChangeConfigurationParams)
+            -> typed::Notify<'_> => notify(DID_CHANGE_CONFIGURATION);
+
+        /// Says how much of its work the server should trace.
+        ///
+        /// Sends the notification `$/setTrace`.
+        ///
+        /// `*( !SetTrace . End )`, `workspace.session`; in [`Active`].
+        pub fn send_set_trace(&self, params: types::SetTraceParams) -> typed::Notify<'_>
+            => notify(SET_TRACE);
+
+        /// Any other notification whose method begins with `$/`. The receiver may ignore it.
+        ///
+        /// Sends a notification whose method fits `$/*`.
+        ///
+        /// `*( !Extension . End )`, `workspace.session`; in [`Active`].
+        pub fn send_extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION);
+    }
+
+    impl LspClient<ShuttingDown> {
+        /// Waits for `ShutdownResult`, the reply to `shutdown`; the session goes on as [`ShutDown`].
+        /// If the peer refuses, the session is [`Active`].
+        ///
+        /// `?ShutdownResult . ShutDown`, `lsp-3.17.session`; in [`ShuttingDown`].
+        pub fn recv_shutdown_result(self)
+            -> typed::Step<LspClient<ShutDown>, typed::StepError<LspClient<Active>>>
+            => receive_empty(SHUTDOWN_RESULT);
+    }
+
+    impl LspClient<ShutDown> {
+        /// Asks the server to exit: with code 0 after `shutdown`, else with code 1.
+        ///
+        /// Sends the notification `exit`; the session goes on as [`Exited`].
+        ///
+        /// `!Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
+        pub fn send_exit(self) -> typed::Step<LspClient<Exited>, typed::StepError<Self>>
+            => send_on(EXIT);
+    }
+
+    impl LspClient<Exited> {
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `lsp-3.17.session`; in [`Exited`] and [`Exited2`].
+        pub fn close(self) -> typed::Closing => close();
+    }
+
+    impl LspClient<Exited2> {
+        /// See [`LspClient::close`].
+        pub fn close(self) -> typed::Closing => close();
+    }
+
+    impl client::Work<Creating> {
+        /// Waits for the notification `$/progress`; the sub-session stays [`Creating`].
+        ///
+        /// `?Progress . Creating`, `server.session`; in [`Creating`] and [`Going`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_progress(&mut self) -> Result<types::ProgressParams, LspError>
+            => receive_here(PROGRESS);
+
+        /// Waits for the notification `$/progress` (`if value.kind = "end"`); the sub-session goes on as [`BeforeProgressCreated`].
+        ///
+        /// `?ProgressEnd . BeforeProgressCreated`, `server.session`; in [`Creating`] and [`Going`].
+        pub fn recv_progress_end(self)
+            -> typed::Step<(types::ProgressParams, client::Work<BeforeProgressCreated>), LspError>
+            => receive_on(PROGRESS_END);
+
+        /// Sends `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session goes on as [`Going`].
+        ///
+        /// `!ProgressCreated . Going`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
+        pub fn send_progress_created(self)
+            -> typed::Step<client::Work<Going>, typed::StepError<Self>>
+            => send_on(PROGRESS_CREATED);
+
+        /// Sends an error in reply to `window/workDoneProgress/create`; the sub-session is over.
+        ///
+        /// `!CreateProgressError . End`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(CREATE_PROGRESS);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Progress . Creating & ?ProgressEnd . BeforeProgressCreated`, `server.session`; in [`Creating`] and [`Going`].
+        pub fn next(self) -> typed::Step<client::CreatingNext, LspError>
+            => next_on(client::CreatingNext);
+    }
+
+    impl client::Work<BeforeProgressCreated> {
+        /// Sends `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session is over.
+        ///
+        /// `!ProgressCreated . End`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
+        pub fn send_progress_created(self) -> typed::Step<(), typed::StepError<Self>>
+            => send_on(PROGRESS_CREATED);
+
+        /// Sends an error in reply to `window/workDoneProgress/create`; the sub-session is over.
+        ///
+        /// `!CreateProgressError . End`, `server.session`; in [`Creating`] and [`BeforeProgressCreated`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(CREATE_PROGRESS);
+    }
+
+    impl client::Work<Going> {
+        /// Waits for the notification `$/progress`; the sub-session stays [`Going`].
+        ///
+        /// `?Progress . Going`, `server.session`; in [`Creating`] and [`Going`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_progress(&mut self) -> Result<types::ProgressParams, LspError>
+            => receive_here(PROGRESS);
+
+        /// Waits for the notification `$/progress` (`if value.kind = "end"`); the sub-session is over.
+        ///
+        /// `?ProgressEnd . End`, `server.session`; in [`Creating`] and [`Going`].
+        pub fn recv_progress_end(self) -> typed::Step<types::ProgressParams, LspError>
+            => receive_last(PROGRESS_END);
+
+        /// Asks the server to stop work that it has announced.
+        ///
+        /// Sends the notification `window/workDoneProgress/cancel`; the sub-session stays [`Going`].
+        ///
+        /// `!CancelProgress . Going`, `server.session`; in [`Going`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_cancel_progress(&mut self, params: types::WorkDoneProgressCancelParams)
+            -> Result<(), LspError> => send_here(CANCEL_PROGRESS);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Progress . Going & ?ProgressEnd . End`, `server.session`; in [`Creating`] and [`Going`].
+        pub fn next(self) -> typed::Step<client::GoingNext, LspError> => next_on(client::GoingNext);
+    }
+
+    impl client::Document<Open> {
+        /// The text of an open document has changed.
+        ///
+        /// Sends the notification `textDocument/didChange`; the sub-session stays [`Open`].
+        /// Needs the capability `server.textDocumentSync.change`.
+        ///
+        /// `!DidChange . Open`, `documents.session`; in [`Open`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_did_change(&mut self, params: types::DidChangeTextDocumentParams)
+            -> Result<(), LspError> => send_here(DID_CHANGE);
+
+        /// An open document is about to be saved.
+        ///
+        /// Sends the notification `textDocument/willSave`; the sub-session stays [`Open`].
+        /// Needs the capability `server.textDocumentSync.willSave`.
+        ///
+        /// `!WillSave . Open`, `documents.session`; in [`Open`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_will_save(&mut self, params: types::WillSaveTextDocumentParams)
+            -> Result<(), LspError> => send_here(WILL_SAVE);
+
+        /// An open document was saved.
+        ///
+        /// Sends the notification `textDocument/didSave`; the sub-session stays [`Open`].
+        /// Needs the capability `server.textDocumentSync.save`.
+        ///
+        /// `!DidSave . Open`, `documents.session`; in [`Open`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_did_save(&mut self, params: types::DidSaveTextDocumentParams)
+            -> Result<(), LspError> => send_here(DID_SAVE);
+
+        /// Closes a document: its text is that of the file again.
+        ///
+        /// Sends the notification `textDocument/didClose`; the sub-session is over.
+        ///
+        /// `!DidClose . End`, `documents.session`; in [`Open`].
+        pub fn send_did_close(self, params: types::DidCloseTextDocumentParams)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(DID_CLOSE);
+
+        /// Where the symbol at a position is declared.
+        ///
+        /// Sends the request `textDocument/declaration` and returns its reply; any number at once.
+        /// Needs the capability `server.declarationProvider`.
+        ///
+        /// `*( !Declaration . ?DeclarationResult . End )`, `documents.session`; in [`Open`].
+        pub fn declaration(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(DECLARATION);
+
+        /// Where the symbol at a position is defined.
+        ///
+        /// Sends the request `textDocument/definition` and returns its reply; any number at once.
+        /// Needs the capability `server.definitionProvider`.
+        ///
+        /// `*( !Definition . ?DefinitionResult . End )`, `documents.session`; in [`Open`].
+        pub fn definition(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(DEFINITION);
+
+        /// Where the type of the symbol at a position is defined.
+        ///
+        /// Sends the request `textDocument/typeDefinition` and returns its reply; any number at once.
+        /// Needs the capability `server.typeDefinitionProvider`.
+        ///
+        /// `*( !TypeDefinition . ?TypeDefinitionResult . End )`, `documents.session`; in [`Open`].
+        pub fn type_definition(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(TYPE_DEFINITION);
+
+        /// Where the symbol at a position is implemented.
+        ///
+        /// Sends the request `textDocument/implementation` and returns its reply; any number at once.
+        /// Needs the capability `server.implementationProvider`.
+        ///
+        /// `*( !Implementation . ?ImplementationResult . End )`, `documents.session`; in [`Open`].
+        pub fn implementation(&self, params: types::GotoDefinitionParams)
+            -> client::CancellableCall<'_, Option<types::GotoDefinitionResponse>>
+            => call(IMPLEMENTATION);
+
+        /// Every place that refers to the symbol at a position.
+        ///
+        /// Sends the request `textDocument/references` and returns its reply; any number at once.
+        /// Needs the capability `server.referencesProvider`.
+        ///
+        /// `*( !References . ?ReferencesResult . End )`, `documents.session`; in [`Open`].
+        pub fn references(&self, params: types::ReferenceParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Location>>>
+            => call(REFERENCES);
+
+        /// The places of one document that refer to the symbol at a position.
+        ///
+        /// Sends the request `textDocument/documentHighlight` and returns its reply; any number at once.
+        /// Needs the capability `server.documentHighlightProvider`.
+        ///
+        /// `*( !DocumentHighlight . ?DocumentHighlightResult . End )`, `documents.session`; in [`Open`].
+        pub fn document_highlight(&self, params: types::DocumentHighlightParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentHighlight>>>
+            => call(DOCUMENT_HIGHLIGHT);
+
+        /// The symbols of a document.
+        ///
+        /// Sends the request `textDocument/documentSymbol` and returns its reply; any number at once.
+        /// Needs the capability `server.documentSymbolProvider`.
+        ///
+        /// `*( !DocumentSymbol . ?DocumentSymbolResult . End )`, `documents.session`; in [`Open`].
+        pub fn document_symbol(&self, params: types::DocumentSymbolParams)
+            -> client::CancellableCall<'_, Option<types::DocumentSymbolResponse>>
+            => call(DOCUMENT_SYMBOL);
+
+        /// What identifies the symbol at a position, also in other projects.
+        ///
+        /// Sends the request `textDocument/moniker` and returns its reply; any number at once.
+        /// Needs the capability `server.monikerProvider`.
+        ///
+        /// `*( !Moniker . ?MonikerResult . End )`, `documents.session`; in [`Open`].
+        pub fn moniker(&self, params: types::MonikerParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::Moniker>>>
+            => call(MONIKER);
+
+        /// The functions at a position, to ask who calls them and what they call.
+        ///
+        /// Sends the request `textDocument/prepareCallHierarchy` and returns its reply; any number at once.
+        /// Needs the capability `server.callHierarchyProvider`.
+        ///
+        /// `*( !PrepareCallHierarchy . ?CallHierarchyItems . End )`, `documents.session`; in [`Open`].
+        pub fn prepare_call_hierarchy(&self, params: types::CallHierarchyPrepareParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>
+            => call(PREPARE_CALL_HIERARCHY);
+
+        /// The types at a position, to ask for their supertypes and subtypes.
+        ///
+        /// Sends the request `textDocument/prepareTypeHierarchy` and returns its reply; any number at once.
+        /// Needs the capability `server.typeHierarchyProvider`.
+        ///
+        /// `*( !PrepareTypeHierarchy . ?TypeHierarchyItems . End )`, `documents.session`; in [`Open`].
+        pub fn prepare_type_hierarchy(&self, params: types::TypeHierarchyPrepareParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>
+            => call(PREPARE_TYPE_HIERARCHY);
+
+        /// What is known of the symbol at a position.
+        ///
+        /// Sends the request `textDocument/hover` and returns its reply; any number at once.
+        /// Needs the capability `server.hoverProvider`.
+        ///
+        /// `*( !Hover . ?HoverResult . End )`, `documents.session`; in [`Open`].
+        pub fn hover(&self, params: types::HoverParams)
+            -> client::CancellableCall<'_, Option<types::Hover>> => call(HOVER);
+
+        /// The signatures of the call at a position.
+        ///
+        /// Sends the request `textDocument/signatureHelp` and returns its reply; any number at once.
+        /// Needs the capability `server.signatureHelpProvider`.
+        ///
+        /// `*( !SignatureHelp . ?SignatureHelpResult . End )`, `documents.session`; in [`Open`].
+        pub fn signature_help(&self, params: types::SignatureHelpParams)
+            -> client::CancellableCall<'_, Option<types::SignatureHelp>> => call(SIGNATURE_HELP);
+
+        /// The diagnostics of a document, where the client asks for them.
+        ///
+        /// Sends the request `textDocument/diagnostic` and returns its reply; any number at once.
+        /// Needs the capability `server.diagnosticProvider`.
+        ///
+        /// `*( !DocumentDiagnostic . ?DocumentDiagnosticResult . End )`, `documents.session`; in [`Open`].
+        pub fn document_diagnostic(&self, params: types::DocumentDiagnosticParams)
+            -> client::CancellableCall<'_, types::DocumentDiagnosticReport>
+            => call(DOCUMENT_DIAGNOSTIC);
+
+        /// Commands that are shown between the lines of a document.
+        ///
+        /// Sends the request `textDocument/codeLens` and returns its reply; any number at once.
+        /// Needs the capability `server.codeLensProvider`.
+        ///
+        /// `*( !CodeLens . ?CodeLensResult . End )`, `documents.session`; in [`Open`].
+        pub fn code_lens(&self, params: types::CodeLensParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::CodeLens>>>
+            => call(CODE_LENS);
+
+        /// The links in a document.
+        ///
+        /// Sends the request `textDocument/documentLink` and returns its reply; any number at once.
+        /// Needs the capability `server.documentLinkProvider`.
+        ///
+        /// `*( !DocumentLink . ?DocumentLinkResult . End )`, `documents.session`; in [`Open`].
+        pub fn document_link(&self, params: types::DocumentLinkParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::DocumentLink>>>
+            => call(DOCUMENT_LINK);
+
+        /// The parts of a document that can be folded away.
+        ///
+        /// Sends the request `textDocument/foldingRange` and returns its reply; any number at once.
+        /// Needs the capability `server.foldingRangeProvider`.
+        ///
+        /// `*( !FoldingRange . ?FoldingRangeResult . End )`, `documents.session`; in [`Open`].
+        pub fn folding_range(&self, params: types::FoldingRangeParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::FoldingRange>>>
+            => call(FOLDING_RANGE);
+
+        /// What a selection at a position grows to, step by step.
+        ///
+        /// Sends the request `textDocument/selectionRange` and returns its reply; any number at once.
+        /// Needs the capability `server.selectionRangeProvider`.
+        ///
+        /// `*( !SelectionRange . ?SelectionRangeResult . End )`, `documents.session`; in [`Open`].
+        pub fn selection_range(&self, params: types::SelectionRangeParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::SelectionRange>>>
+            => call(SELECTION_RANGE);
+
+        /// The semantic tokens of a document.
+        ///
+        /// Sends the request `textDocument/semanticTokens/full` and returns its reply; any number at once.
+        /// Needs the capability `server.semanticTokensProvider.full`.
+        ///
+        /// `*( !SemanticTokensFull . ?SemanticTokensFullResult . End )`, `documents.session`; in [`Open`].
+        pub fn semantic_tokens_full(&self, params: types::SemanticTokensParams)
+            -> client::CancellableCall<'_, Option<types::SemanticTokens>>
+            => call(SEMANTIC_TOKENS_FULL);
+
+        /// What has changed in the semantic tokens of a document since a result.
+        ///
+        /// Sends the request `textDocument/semanticTokens/full/delta` and returns its reply; any number at once.
+        /// Needs the capability `server.semanticTokensProvider.full.delta`.
+        ///
+        /// `*( !SemanticTokensDelta . ?SemanticTokensDeltaResult . End )`, `documents.session`; in [`Open`].
+        pub fn semantic_tokens_delta(&self, params: types::SemanticTokensDeltaParams)
+            -> client::CancellableCall<'_, Option<types::SemanticTokensFullDeltaResult>>
+            => call(SEMANTIC_TOKENS_DELTA);
+
+        /// The semantic tokens of a part of a document.
+        ///
+        /// Sends the request `textDocument/semanticTokens/range` and returns its reply; any number at once.
+        /// Needs the capability `server.semanticTokensProvider.range`.
+        ///
+        /// `*( !SemanticTokensRange . ?SemanticTokensRangeResult . End )`, `documents.session`; in [`Open`].
+        pub fn semantic_tokens_range(&self, params: types::SemanticTokensRangeParams)
+            -> client::CancellableCall<'_, Option<types::SemanticTokens>>
+            => call(SEMANTIC_TOKENS_RANGE);
+
+        /// Hints that are shown in the text, such as the types of variables.
+        ///
+        /// Sends the request `textDocument/inlayHint` and returns its reply; any number at once.
+        /// Needs the capability `server.inlayHintProvider`.
+        ///
+        /// `*( !InlayHint . ?InlayHintResult . End )`, `documents.session`; in [`Open`].
+        pub fn inlay_hint(&self, params: types::InlayHintParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlayHint>>>
+            => call(INLAY_HINT);
+
+        /// What a debugger shows at the end of a line.
+        ///
+        /// Sends the request `textDocument/inlineValue` and returns its reply; any number at once.
+        /// Needs the capability `server.inlineValueProvider`.
+        ///
+        /// `*( !InlineValue . ?InlineValueResult . End )`, `documents.session`; in [`Open`].
+        pub fn inline_value(&self, params: types::InlineValueParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::InlineValue>>>
+            => call(INLINE_VALUE);
+
+        /// The colours in a document.
+        ///
+        /// Sends the request `textDocument/documentColor` and returns its reply; any number at once.
+        /// Needs the capability `server.colorProvider`.
+        ///
+        /// `*( !DocumentColor . ?DocumentColorResult . End )`, `documents.session`; in [`Open`].
+        pub fn document_color(&self, params: types::DocumentColorParams)
+            -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorInformation>>
+            => call(DOCUMENT_COLOR);
+
+        /// How a colour can be written in a document.
+        ///
+        /// Sends the request `textDocument/colorPresentation` and returns its reply; any number at once.
+        /// Needs the capability `server.colorProvider`.
+        ///
+        /// `*( !ColorPresentation . ?ColorPresentationResult . End )`, `documents.session`; in [`Open`].
+        pub fn color_presentation(&self, params: types::ColorPresentationParams)
+            -> client::CancellableCall<'_, Vec<::lsp_protocols::types::ColorPresentation>>
+            => call(COLOR_PRESENTATION);
+
+        /// What the text at a position may go on with.
+        ///
+        /// Sends the request `textDocument/completion` and returns its reply; any number at once.
+        /// Needs the capability `server.completionProvider`.
+        ///
+        /// `*( !Completion . ?CompletionResult . End )`, `documents.session`; in [`Open`].
+        pub fn completion(&self, params: types::CompletionParams)
+            -> client::CancellableCall<'_, Option<types::CompletionResponse>> => call(COMPLETION);
+
+        /// What can be done about a part of a document: fixes, refactorings, commands.
+        ///
+        /// Sends the request `textDocument/codeAction` and returns its reply; any number at once.
+        /// Needs the capability `server.codeActionProvider`.
+        ///
+        /// `*( !CodeAction . ?CodeActionResult . End )`, `documents.session`; in [`Open`].
+        pub fn code_action(&self, params: types::CodeActionParams)
+            -> client::CancellableCall<'_, Option<types::CodeActionResponse>> => call(CODE_ACTION);
+
+        /// The edits that format a document.
+        ///
+        /// Sends the request `textDocument/formatting` and returns its reply; any number at once.
+        /// Needs the capability `server.documentFormattingProvider`.
+        ///
+        /// `*( !Formatting . ?FormattingResult . End )`, `documents.session`; in [`Open`].
+        pub fn formatting(&self, params: types::DocumentFormattingParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(FORMATTING);
+
+        /// The edits that format a part of a document.
+        ///
+        /// Sends the request `textDocument/rangeFormatting` and returns its reply; any number at once.
+        /// Needs the capability `server.documentRangeFormattingProvider`.
+        ///
+        /// `*( !RangeFormatting . ?RangeFormattingResult . End )`, `documents.session`; in [`Open`].
+        pub fn range_formatting(&self, params: types::DocumentRangeFormattingParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(RANGE_FORMATTING);
+
+        /// The edits that format what was just typed.
+        ///
+        /// Sends the request `textDocument/onTypeFormatting` and returns its reply; any number at once.
+        /// Needs the capability `server.documentOnTypeFormattingProvider`.
+        ///
+        /// `*( !OnTypeFormatting . ?OnTypeFormattingResult . End )`, `documents.session`; in [`Open`].
+        pub fn on_type_formatting(&self, params: types::DocumentOnTypeFormattingParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(ON_TYPE_FORMATTING);
+
+        /// Whether the symbol at a position can be renamed, and its place.
+        ///
+        /// Sends the request `textDocument/prepareRename` and returns its reply; any number at once.
+        /// Needs the capability `server.renameProvider.prepareProvider`.
+        ///
+        /// `*( !PrepareRename . ?PrepareRenameResult . End )`, `documents.session`; in [`Open`].
+        pub fn prepare_rename(&self, params: types::TextDocumentPositionParams)
+            -> client::CancellableCall<'_, Option<types::PrepareRenameResponse>>
+            => call(PREPARE_RENAME);
+
+        /// The edits that rename the symbol at a position.
+        ///
+        /// Sends the request `textDocument/rename` and returns its reply; any number at once.
+        /// Needs the capability `server.renameProvider`.
+        ///
+        /// `*( !Rename . ?RenameResult . End )`, `documents.session`; in [`Open`].
+        pub fn rename(&self, params: types::RenameParams)
+            -> client::CancellableCall<'_, Option<types::WorkspaceEdit>> => call(RENAME);
+
+        /// The places that change together with the one at a position.
+        ///
+        /// Sends the request `textDocument/linkedEditingRange` and returns its reply; any number at once.
+        /// Needs the capability `server.linkedEditingRangeProvider`.
+        ///
+        /// `*( !LinkedEditingRange . ?LinkedEditingRangeResult . End )`, `documents.session`; in [`Open`].
+        pub fn linked_editing_range(&self, params: types::LinkedEditingRangeParams)
+            -> client::CancellableCall<'_, Option<types::LinkedEditingRanges>>
+            => call(LINKED_EDITING_RANGE);
+
+        /// Asks for edits of an open document that is about to be saved.
+        ///
+        /// Sends the request `textDocument/willSaveWaitUntil` and returns its reply; any number at once.
+        /// Needs the capability `server.textDocumentSync.willSaveWaitUntil`.
+        ///
+        /// `*( !WillSaveWaitUntil . ?WillSaveEdits . End )`, `documents.session`; in [`Open`].
+        pub fn will_save_wait_until(&self, params: types::WillSaveTextDocumentParams)
+            -> client::CancellableCall<'_, Option<Vec<::lsp_protocols::types::TextEdit>>>
+            => call(WILL_SAVE_WAIT_UNTIL);
+    }
+
+    impl client::Notebook<NotebookOpen> {
+        /// A notebook has changed: its cells, or their text.
+        ///
+        /// Sends the notification `notebookDocument/didChange`; the sub-session stays [`NotebookOpen`].
+        /// Needs the capability `server.notebookDocumentSync`.
+        ///
+        /// `!DidChangeNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_did_change_notebook(
+            &mut self,
+            params: types::DidChangeNotebookDocumentParams,
+        )
+            -> Result<(), LspError> => send_here(DID_CHANGE_NOTEBOOK);
+
+        /// A notebook was saved.
+        ///
+        /// Sends the notification `notebookDocument/didSave`; the sub-session stays [`NotebookOpen`].
+        /// Needs the capability `server.notebookDocumentSync.save`.
+        ///
+        /// `!DidSaveNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_did_save_notebook(&mut self, params: types::DidSaveNotebookDocumentParams)
+            -> Result<(), LspError> => send_here(DID_SAVE_NOTEBOOK);
+
+        /// Closes a notebook and its cells.
+        ///
+        /// Sends the notification `notebookDocument/didClose`; the sub-session is over.
+        ///
+        /// `!DidCloseNotebook . End`, `documents.session`; in [`NotebookOpen`].
+        pub fn send_did_close_notebook(self, params: types::DidCloseNotebookDocumentParams)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(DID_CLOSE_NOTEBOOK);
     }
 }
 
 /// What goes with [`LspClient`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
-    use super::{messages, typed, types};
+    use super::{typed, types};
 
     /// A request that can be cancelled, and runs until its reply comes.
     pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, typed::Value>;
 
-    /// Work of the server, from its announcement to its end.
-    ///
-    /// A sub-session of `LspClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
-    ///
-    /// `Work`, `server.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Work<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// Work of the server, from its announcement to its end.
+        ///
+        /// A sub-session of `LspClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
+        ///
+        /// `Work`, `server.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
         Work is Client of super::PROTOCOL;
         handle = WorkHandle;
         state super::Creating = super::tables::client::CREATING;
@@ -1734,56 +1342,34 @@ pub mod client {
         state super::Going = super::tables::client::GOING;
     }
 
-    /// What `Work` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct WorkHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Work` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         WorkHandle of super::client::Work, LspError;
         send_cancel_progress(types::WorkDoneProgressCancelParams) => notify_step(CANCEL_PROGRESS);
     }
 
-    /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
-    /// request on the wire.
-    ///
-    /// A sub-session of `LspClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
-    ///
-    /// `Document`, `documents.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Document<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
+        /// request on the wire.
+        ///
+        /// A sub-session of `LspClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
+        ///
+        /// `Document`, `documents.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
         Document is Client of super::PROTOCOL;
         handle = DocumentHandle;
         state super::Open = super::tables::client::OPEN;
     }
 
-    /// What `Document` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct DocumentHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Document` may send at any time, for tasks that outlive a borrow of the sub-session.
         DocumentHandle of super::client::Document, LspError;
         declaration(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
             => call(DECLARATION);
@@ -1795,15 +1381,17 @@ pub mod client {
             => call(IMPLEMENTATION);
         references(types::ReferenceParams) -> Option<Vec<::lsp_protocols::types::Location>>
             => call(REFERENCES);
-        document_highlight(types::DocumentHighlightParams) -> Option<Vec<::lsp_protocols::types::DocumentHighlight>>
-            => call(DOCUMENT_HIGHLIGHT);
+        document_highlight(types::DocumentHighlightParams)
+            -> Option<Vec<::lsp_protocols::types::DocumentHighlight>> => call(DOCUMENT_HIGHLIGHT);
         document_symbol(types::DocumentSymbolParams) -> Option<types::DocumentSymbolResponse>
             => call(DOCUMENT_SYMBOL);
         moniker(types::MonikerParams) -> Option<Vec<::lsp_protocols::types::Moniker>>
             => call(MONIKER);
-        prepare_call_hierarchy(types::CallHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyItem>>
+        prepare_call_hierarchy(types::CallHierarchyPrepareParams)
+            -> Option<Vec<::lsp_protocols::types::CallHierarchyItem>>
             => call(PREPARE_CALL_HIERARCHY);
-        prepare_type_hierarchy(types::TypeHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
+        prepare_type_hierarchy(types::TypeHierarchyPrepareParams)
+            -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
             => call(PREPARE_TYPE_HIERARCHY);
         hover(types::HoverParams) -> Option<types::Hover> => call(HOVER);
         signature_help(types::SignatureHelpParams) -> Option<types::SignatureHelp>
@@ -1812,16 +1400,16 @@ pub mod client {
             => call(DOCUMENT_DIAGNOSTIC);
         code_lens(types::CodeLensParams) -> Option<Vec<::lsp_protocols::types::CodeLens>>
             => call(CODE_LENS);
-        document_link(types::DocumentLinkParams) -> Option<Vec<::lsp_protocols::types::DocumentLink>>
-            => call(DOCUMENT_LINK);
-        folding_range(types::FoldingRangeParams) -> Option<Vec<::lsp_protocols::types::FoldingRange>>
-            => call(FOLDING_RANGE);
-        selection_range(types::SelectionRangeParams) -> Option<Vec<::lsp_protocols::types::SelectionRange>>
-            => call(SELECTION_RANGE);
+        document_link(types::DocumentLinkParams)
+            -> Option<Vec<::lsp_protocols::types::DocumentLink>> => call(DOCUMENT_LINK);
+        folding_range(types::FoldingRangeParams)
+            -> Option<Vec<::lsp_protocols::types::FoldingRange>> => call(FOLDING_RANGE);
+        selection_range(types::SelectionRangeParams)
+            -> Option<Vec<::lsp_protocols::types::SelectionRange>> => call(SELECTION_RANGE);
         semantic_tokens_full(types::SemanticTokensParams) -> Option<types::SemanticTokens>
             => call(SEMANTIC_TOKENS_FULL);
-        semantic_tokens_delta(types::SemanticTokensDeltaParams) -> Option<types::SemanticTokensFullDeltaResult>
-            => call(SEMANTIC_TOKENS_DELTA);
+        semantic_tokens_delta(types::SemanticTokensDeltaParams)
+            -> Option<types::SemanticTokensFullDeltaResult> => call(SEMANTIC_TOKENS_DELTA);
         semantic_tokens_range(types::SemanticTokensRangeParams) -> Option<types::SemanticTokens>
             => call(SEMANTIC_TOKENS_RANGE);
         inlay_hint(types::InlayHintParams) -> Option<Vec<::lsp_protocols::types::InlayHint>>
@@ -1830,64 +1418,50 @@ pub mod client {
             => call(INLINE_VALUE);
         document_color(types::DocumentColorParams) -> Vec<::lsp_protocols::types::ColorInformation>
             => call(DOCUMENT_COLOR);
-        color_presentation(types::ColorPresentationParams) -> Vec<::lsp_protocols::types::ColorPresentation>
-            => call(COLOR_PRESENTATION);
+        color_presentation(types::ColorPresentationParams)
+            -> Vec<::lsp_protocols::types::ColorPresentation> => call(COLOR_PRESENTATION);
         completion(types::CompletionParams) -> Option<types::CompletionResponse>
             => call(COMPLETION);
         code_action(types::CodeActionParams) -> Option<types::CodeActionResponse>
             => call(CODE_ACTION);
         formatting(types::DocumentFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
             => call(FORMATTING);
-        range_formatting(types::DocumentRangeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
-            => call(RANGE_FORMATTING);
-        on_type_formatting(types::DocumentOnTypeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
-            => call(ON_TYPE_FORMATTING);
+        range_formatting(types::DocumentRangeFormattingParams)
+            -> Option<Vec<::lsp_protocols::types::TextEdit>> => call(RANGE_FORMATTING);
+        on_type_formatting(types::DocumentOnTypeFormattingParams)
+            -> Option<Vec<::lsp_protocols::types::TextEdit>> => call(ON_TYPE_FORMATTING);
         prepare_rename(types::TextDocumentPositionParams) -> Option<types::PrepareRenameResponse>
             => call(PREPARE_RENAME);
         rename(types::RenameParams) -> Option<types::WorkspaceEdit> => call(RENAME);
         linked_editing_range(types::LinkedEditingRangeParams) -> Option<types::LinkedEditingRanges>
             => call(LINKED_EDITING_RANGE);
-        will_save_wait_until(types::WillSaveTextDocumentParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
-            => call(WILL_SAVE_WAIT_UNTIL);
-    }
-
-    /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
-    ///
-    /// A sub-session of `LspClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
-    ///
-    /// `Notebook`, `documents.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Notebook<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
+        will_save_wait_until(types::WillSaveTextDocumentParams)
+            -> Option<Vec<::lsp_protocols::types::TextEdit>> => call(WILL_SAVE_WAIT_UNTIL);
     }
 
     typed::roles::sub_session! {
+        /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
+        ///
+        /// A sub-session of `LspClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
+        ///
+        /// `Notebook`, `documents.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
         Notebook is Client of super::PROTOCOL;
         state super::NotebookOpen = super::tables::client::NOTEBOOK_OPEN;
     }
 
-    /// What `LspClient` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `LspClient` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::LspClient, LspError;
         send_did_open(types::DidOpenTextDocumentParams) -> Document<super::Open> => open(DID_OPEN);
-        send_did_open_notebook(types::DidOpenNotebookDocumentParams) -> Notebook<super::NotebookOpen>
-            => open(DID_OPEN_NOTEBOOK);
+        send_did_open_notebook(types::DidOpenNotebookDocumentParams)
+            -> Notebook<super::NotebookOpen> => open(DID_OPEN_NOTEBOOK);
         declaration(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
             => call(DECLARATION);
         definition(types::GotoDefinitionParams) -> Option<types::GotoDefinitionResponse>
@@ -1898,15 +1472,17 @@ pub mod client {
             => call(IMPLEMENTATION);
         references(types::ReferenceParams) -> Option<Vec<::lsp_protocols::types::Location>>
             => call(REFERENCES);
-        document_highlight(types::DocumentHighlightParams) -> Option<Vec<::lsp_protocols::types::DocumentHighlight>>
-            => call(DOCUMENT_HIGHLIGHT);
+        document_highlight(types::DocumentHighlightParams)
+            -> Option<Vec<::lsp_protocols::types::DocumentHighlight>> => call(DOCUMENT_HIGHLIGHT);
         document_symbol(types::DocumentSymbolParams) -> Option<types::DocumentSymbolResponse>
             => call(DOCUMENT_SYMBOL);
         moniker(types::MonikerParams) -> Option<Vec<::lsp_protocols::types::Moniker>>
             => call(MONIKER);
-        prepare_call_hierarchy(types::CallHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyItem>>
+        prepare_call_hierarchy(types::CallHierarchyPrepareParams)
+            -> Option<Vec<::lsp_protocols::types::CallHierarchyItem>>
             => call(PREPARE_CALL_HIERARCHY);
-        prepare_type_hierarchy(types::TypeHierarchyPrepareParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
+        prepare_type_hierarchy(types::TypeHierarchyPrepareParams)
+            -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
             => call(PREPARE_TYPE_HIERARCHY);
         hover(types::HoverParams) -> Option<types::Hover> => call(HOVER);
         signature_help(types::SignatureHelpParams) -> Option<types::SignatureHelp>
@@ -1915,16 +1491,16 @@ pub mod client {
             => call(DOCUMENT_DIAGNOSTIC);
         code_lens(types::CodeLensParams) -> Option<Vec<::lsp_protocols::types::CodeLens>>
             => call(CODE_LENS);
-        document_link(types::DocumentLinkParams) -> Option<Vec<::lsp_protocols::types::DocumentLink>>
-            => call(DOCUMENT_LINK);
-        folding_range(types::FoldingRangeParams) -> Option<Vec<::lsp_protocols::types::FoldingRange>>
-            => call(FOLDING_RANGE);
-        selection_range(types::SelectionRangeParams) -> Option<Vec<::lsp_protocols::types::SelectionRange>>
-            => call(SELECTION_RANGE);
+        document_link(types::DocumentLinkParams)
+            -> Option<Vec<::lsp_protocols::types::DocumentLink>> => call(DOCUMENT_LINK);
+        folding_range(types::FoldingRangeParams)
+            -> Option<Vec<::lsp_protocols::types::FoldingRange>> => call(FOLDING_RANGE);
+        selection_range(types::SelectionRangeParams)
+            -> Option<Vec<::lsp_protocols::types::SelectionRange>> => call(SELECTION_RANGE);
         semantic_tokens_full(types::SemanticTokensParams) -> Option<types::SemanticTokens>
             => call(SEMANTIC_TOKENS_FULL);
-        semantic_tokens_delta(types::SemanticTokensDeltaParams) -> Option<types::SemanticTokensFullDeltaResult>
-            => call(SEMANTIC_TOKENS_DELTA);
+        semantic_tokens_delta(types::SemanticTokensDeltaParams)
+            -> Option<types::SemanticTokensFullDeltaResult> => call(SEMANTIC_TOKENS_DELTA);
         semantic_tokens_range(types::SemanticTokensRangeParams) -> Option<types::SemanticTokens>
             => call(SEMANTIC_TOKENS_RANGE);
         inlay_hint(types::InlayHintParams) -> Option<Vec<::lsp_protocols::types::InlayHint>>
@@ -1933,31 +1509,33 @@ pub mod client {
             => call(INLINE_VALUE);
         document_color(types::DocumentColorParams) -> Vec<::lsp_protocols::types::ColorInformation>
             => call(DOCUMENT_COLOR);
-        color_presentation(types::ColorPresentationParams) -> Vec<::lsp_protocols::types::ColorPresentation>
-            => call(COLOR_PRESENTATION);
+        color_presentation(types::ColorPresentationParams)
+            -> Vec<::lsp_protocols::types::ColorPresentation> => call(COLOR_PRESENTATION);
         completion(types::CompletionParams) -> Option<types::CompletionResponse>
             => call(COMPLETION);
         code_action(types::CodeActionParams) -> Option<types::CodeActionResponse>
             => call(CODE_ACTION);
         formatting(types::DocumentFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
             => call(FORMATTING);
-        range_formatting(types::DocumentRangeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
-            => call(RANGE_FORMATTING);
-        on_type_formatting(types::DocumentOnTypeFormattingParams) -> Option<Vec<::lsp_protocols::types::TextEdit>>
-            => call(ON_TYPE_FORMATTING);
+        range_formatting(types::DocumentRangeFormattingParams)
+            -> Option<Vec<::lsp_protocols::types::TextEdit>> => call(RANGE_FORMATTING);
+        on_type_formatting(types::DocumentOnTypeFormattingParams)
+            -> Option<Vec<::lsp_protocols::types::TextEdit>> => call(ON_TYPE_FORMATTING);
         prepare_rename(types::TextDocumentPositionParams) -> Option<types::PrepareRenameResponse>
             => call(PREPARE_RENAME);
         rename(types::RenameParams) -> Option<types::WorkspaceEdit> => call(RENAME);
         linked_editing_range(types::LinkedEditingRangeParams) -> Option<types::LinkedEditingRanges>
             => call(LINKED_EDITING_RANGE);
-        incoming_calls(types::CallHierarchyIncomingCallsParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>
+        incoming_calls(types::CallHierarchyIncomingCallsParams)
+            -> Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>
             => call(INCOMING_CALLS);
-        outgoing_calls(types::CallHierarchyOutgoingCallsParams) -> Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>
+        outgoing_calls(types::CallHierarchyOutgoingCallsParams)
+            -> Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>
             => call(OUTGOING_CALLS);
-        supertypes(types::TypeHierarchySupertypesParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
-            => call(SUPERTYPES);
-        subtypes(types::TypeHierarchySubtypesParams) -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>
-            => call(SUBTYPES);
+        supertypes(types::TypeHierarchySupertypesParams)
+            -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>> => call(SUPERTYPES);
+        subtypes(types::TypeHierarchySubtypesParams)
+            -> Option<Vec<::lsp_protocols::types::TypeHierarchyItem>> => call(SUBTYPES);
         resolve_code_lens(types::CodeLens) -> types::CodeLens => call(RESOLVE_CODE_LENS);
         resolve_document_link(types::DocumentLink) -> types::DocumentLink
             => call(RESOLVE_DOCUMENT_LINK);
@@ -1993,305 +1571,167 @@ pub mod client {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        SHOW_MESSAGE: notification(params) show_message => ShowMessage(types::ShowMessageParams);
-        LOG_MESSAGE: notification(params) log_message => LogMessage(types::LogMessageParams);
-        TELEMETRY: notification(params) telemetry => Telemetry(typed::Value);
-        SHOW_MESSAGE_REQUEST: request(params) show_message_request
-            => ShowMessageRequest(types::ShowMessageRequestParams, typed::Responder<Option<types::MessageActionItem>>);
-        PUBLISH_DIAGNOSTICS: notification(params) publish_diagnostics
-            => PublishDiagnostics(types::PublishDiagnosticsParams);
-        REGISTER_CAPABILITY: request(params) register_capability
-            => RegisterCapability(types::RegistrationParams, typed::Responder<()>);
-        UNREGISTER_CAPABILITY: request(params) unregister_capability
-            => UnregisterCapability(types::UnregistrationParams, typed::Responder<()>);
-        CONFIGURATION: request(params) configuration gated
-            => Configuration(types::ConfigurationParams, typed::Responder<Vec<::lsp_protocols::types::LSPAny>>);
-        WORKSPACE_FOLDERS: request() workspace_folders gated
-            => WorkspaceFolders(typed::Responder<Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>);
-        APPLY_EDIT: request(params) apply_edit gated
-            => ApplyEdit(types::ApplyWorkspaceEditParams, typed::Responder<types::ApplyWorkspaceEditResponse>);
-        SHOW_DOCUMENT: request(params) show_document gated
-            => ShowDocument(types::ShowDocumentParams, typed::Responder<types::ShowDocumentResult>);
-        REFRESH_SEMANTIC_TOKENS: request() refresh_semantic_tokens gated
-            => RefreshSemanticTokens(typed::Responder<()>);
-        REFRESH_CODE_LENS: request() refresh_code_lens gated
-            => RefreshCodeLens(typed::Responder<()>);
-        REFRESH_INLAY_HINTS: request() refresh_inlay_hints gated
-            => RefreshInlayHints(typed::Responder<()>);
-        REFRESH_INLINE_VALUES: request() refresh_inline_values gated
-            => RefreshInlineValues(typed::Responder<()>);
-        REFRESH_DIAGNOSTICS: request() refresh_diagnostics gated
-            => RefreshDiagnostics(typed::Responder<()>);
-        CREATE_PROGRESS: opening(params) create_progress gated
-            => CreateProgress(types::WorkDoneProgressCreateParams, Work<super::Creating>);
-        LOG_TRACE: notification(params) log_trace => LogTrace(types::LogTraceParams);
-        EXTENSION: notification(params) extension
-            => Extension(typed::WithMethod<Option<typed::Value>>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Shows a message.
         ///
         /// The notification `window/showMessage`; may come in [`Uninit`](super::Uninit), [`AwaitingResult`](super::AwaitingResult), [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown), [`Exited`](super::Exited) and [`Exited2`](super::Exited2), `server.session`.
-        fn show_message(
-            &self,
-            context: Context,
-            params: types::ShowMessageParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn show_message(&self, context: Context, params: types::ShowMessageParams)
+            => notification(SHOW_MESSAGE) as ShowMessage(types::ShowMessageParams);
 
         /// Writes a message into the log.
         ///
         /// The notification `window/logMessage`; may come in [`Uninit`](super::Uninit), [`AwaitingResult`](super::AwaitingResult), [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown), [`Exited`](super::Exited) and [`Exited2`](super::Exited2), `server.session`.
-        fn log_message(
-            &self,
-            context: Context,
-            params: types::LogMessageParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn log_message(&self, context: Context, params: types::LogMessageParams)
+            => notification(LOG_MESSAGE) as LogMessage(types::LogMessageParams);
 
         /// An event for the client to collect.
         ///
         /// The notification `telemetry/event`; may come in [`Uninit`](super::Uninit), [`AwaitingResult`](super::AwaitingResult), [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown), [`Exited`](super::Exited) and [`Exited2`](super::Exited2), `server.session`.
-        fn telemetry(
-            &self,
-            context: Context,
-            params: typed::Value,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn telemetry(&self, context: Context, params: typed::Value)
+            => notification(TELEMETRY) as Telemetry(typed::Value);
 
         /// Shows a message and asks for one of several actions.
         ///
         /// The request `window/showMessageRequest`; may come in [`Uninit`](super::Uninit), [`AwaitingResult`](super::AwaitingResult), [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown), [`Exited`](super::Exited) and [`Exited2`](super::Exited2), `server.session`.
-        fn show_message_request(
+        async fn show_message_request(
             &self,
             context: Context,
             params: types::ShowMessageRequestParams,
-        ) -> impl Future<
-            Output = Result<Option<types::MessageActionItem>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("window/showMessageRequest")
-        }
+        )
+            -> Result<Option<types::MessageActionItem>, typed::RpcError>
+            => request(SHOW_MESSAGE_REQUEST)
+                as ShowMessageRequest(types::ShowMessageRequestParams, typed::Responder<Option<types::MessageActionItem>>);
 
         /// The diagnostics of a document, which replace the earlier ones. The document need not be open.
         ///
         /// The notification `textDocument/publishDiagnostics`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn publish_diagnostics(
+        async fn publish_diagnostics(
             &self,
             context: Context,
             params: types::PublishDiagnosticsParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(PUBLISH_DIAGNOSTICS)
+                as PublishDiagnostics(types::PublishDiagnosticsParams);
 
         /// Registers capabilities. A registration under the method of a message permits that message.
         ///
         /// The request `client/registerCapability`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn register_capability(
-            &self,
-            context: Context,
-            params: types::RegistrationParams,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("client/registerCapability")
-        }
+        async fn register_capability(&self, context: Context, params: types::RegistrationParams)
+            -> Result<(), typed::RpcError>
+            => request(REGISTER_CAPABILITY)
+                as RegisterCapability(types::RegistrationParams, typed::Responder<()>);
 
         /// Removes registrations.
         ///
         /// The request `client/unregisterCapability`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn unregister_capability(
-            &self,
-            context: Context,
-            params: types::UnregistrationParams,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("client/unregisterCapability")
-        }
+        async fn unregister_capability(&self, context: Context, params: types::UnregistrationParams)
+            -> Result<(), typed::RpcError>
+            => request(UNREGISTER_CAPABILITY)
+                as UnregisterCapability(types::UnregistrationParams, typed::Responder<()>);
 
         /// Asks for settings.
         ///
         /// The request `workspace/configuration`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn configuration(
-            &self,
-            context: Context,
-            params: types::ConfigurationParams,
-        ) -> impl Future<
-            Output = Result<Vec<::lsp_protocols::types::LSPAny>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/configuration")
-        }
+        async fn configuration(&self, context: Context, params: types::ConfigurationParams)
+            -> Result<Vec<::lsp_protocols::types::LSPAny>, typed::RpcError>
+            => request(CONFIGURATION, gated)
+                as Configuration(types::ConfigurationParams, typed::Responder<Vec<::lsp_protocols::types::LSPAny>>);
 
         /// Asks for the folders of the workspace.
         ///
         /// The request `workspace/workspaceFolders`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn workspace_folders(
-            &self,
-            context: Context,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::WorkspaceFolder>>, typed::RpcError>,
-        > + Send {
-            let _ = context;
-            typed::Unhandled::request("workspace/workspaceFolders")
-        }
+        async fn workspace_folders(&self, context: Context)
+            -> Result<Option<Vec<::lsp_protocols::types::WorkspaceFolder>>, typed::RpcError>
+            => request(WORKSPACE_FOLDERS, gated)
+                as WorkspaceFolders(typed::Responder<Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>);
 
         /// Asks the client to apply an edit.
         ///
         /// The request `workspace/applyEdit`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn apply_edit(
-            &self,
-            context: Context,
-            params: types::ApplyWorkspaceEditParams,
-        ) -> impl Future<
-            Output = Result<types::ApplyWorkspaceEditResponse, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/applyEdit")
-        }
+        async fn apply_edit(&self, context: Context, params: types::ApplyWorkspaceEditParams)
+            -> Result<types::ApplyWorkspaceEditResponse, typed::RpcError>
+            => request(APPLY_EDIT, gated)
+                as ApplyEdit(types::ApplyWorkspaceEditParams, typed::Responder<types::ApplyWorkspaceEditResponse>);
 
         /// Shows a document, in the editor or in another program.
         ///
         /// The request `window/showDocument`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn show_document(
-            &self,
-            context: Context,
-            params: types::ShowDocumentParams,
-        ) -> impl Future<Output = Result<types::ShowDocumentResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("window/showDocument")
-        }
+        async fn show_document(&self, context: Context, params: types::ShowDocumentParams)
+            -> Result<types::ShowDocumentResult, typed::RpcError>
+            => request(SHOW_DOCUMENT, gated)
+                as ShowDocument(types::ShowDocumentParams, typed::Responder<types::ShowDocumentResult>);
 
         /// Asks the client to ask for semantic tokens again.
         ///
         /// The request `workspace/semanticTokens/refresh`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn refresh_semantic_tokens(
-            &self,
-            context: Context,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = context;
-            typed::Unhandled::request("workspace/semanticTokens/refresh")
-        }
+        async fn refresh_semantic_tokens(&self, context: Context) -> Result<(), typed::RpcError>
+            => request(REFRESH_SEMANTIC_TOKENS, gated)
+                as RefreshSemanticTokens(typed::Responder<()>);
 
         /// Asks the client to ask for code lenses again.
         ///
         /// The request `workspace/codeLens/refresh`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn refresh_code_lens(
-            &self,
-            context: Context,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = context;
-            typed::Unhandled::request("workspace/codeLens/refresh")
-        }
+        async fn refresh_code_lens(&self, context: Context) -> Result<(), typed::RpcError>
+            => request(REFRESH_CODE_LENS, gated) as RefreshCodeLens(typed::Responder<()>);
 
         /// Asks the client to ask for inlay hints again.
         ///
         /// The request `workspace/inlayHint/refresh`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn refresh_inlay_hints(
-            &self,
-            context: Context,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = context;
-            typed::Unhandled::request("workspace/inlayHint/refresh")
-        }
+        async fn refresh_inlay_hints(&self, context: Context) -> Result<(), typed::RpcError>
+            => request(REFRESH_INLAY_HINTS, gated) as RefreshInlayHints(typed::Responder<()>);
 
         /// Asks the client to ask for inline values again.
         ///
         /// The request `workspace/inlineValue/refresh`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn refresh_inline_values(
-            &self,
-            context: Context,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = context;
-            typed::Unhandled::request("workspace/inlineValue/refresh")
-        }
+        async fn refresh_inline_values(&self, context: Context) -> Result<(), typed::RpcError>
+            => request(REFRESH_INLINE_VALUES, gated) as RefreshInlineValues(typed::Responder<()>);
 
         /// Asks the client to ask for diagnostics again.
         ///
         /// The request `workspace/diagnostic/refresh`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn refresh_diagnostics(
-            &self,
-            context: Context,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = context;
-            typed::Unhandled::request("workspace/diagnostic/refresh")
-        }
+        async fn refresh_diagnostics(&self, context: Context) -> Result<(), typed::RpcError>
+            => request(REFRESH_DIAGNOSTICS, gated) as RefreshDiagnostics(typed::Responder<()>);
 
         /// Announces work, with a token for its progress.
         ///
         /// The request `window/workDoneProgress/create`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn create_progress(
+        async fn create_progress(
             &self,
             context: Context,
             params: types::WorkDoneProgressCreateParams,
             sub_session: Work<super::Creating>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session
-                .decline(typed::RpcError::method_not_found("window/workDoneProgress/create"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(CREATE_PROGRESS, gated)
+                as CreateProgress(types::WorkDoneProgressCreateParams, Work<super::Creating>);
 
         /// A trace of the server's work.
         ///
         /// The notification `$/logTrace`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn log_trace(
-            &self,
-            context: Context,
-            params: types::LogTraceParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn log_trace(&self, context: Context, params: types::LogTraceParams)
+            => notification(LOG_TRACE) as LogTrace(types::LogTraceParams);
 
         /// Any other notification whose method begins with `$/`. The receiver may ignore it.
         ///
         /// A notification whose method fits `$/*`; may come in [`AwaitingNotif`](super::AwaitingNotif), [`Active`](super::Active), [`ShuttingDown`](super::ShuttingDown), [`ShutDown`](super::ShutDown) and [`Exited`](super::Exited), `server.session`.
-        fn extension(
-            &self,
-            context: Context,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn extension(&self, context: Context, params: typed::WithMethod<Option<typed::Value>>)
+            => notification(EXTENSION) as Extension(typed::WithMethod<Option<typed::Value>>);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `$/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`LspError`](super::LspError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::LspError> => report(PROGRESS);
 
         /// Sends the notification `$/progress` (`if value.kind = "end"`) about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
@@ -2299,67 +1739,31 @@ pub mod client {
         ///
         /// # Errors
         /// See [`LspError`](super::LspError).
-        pub async fn send_progress_end(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS_END, &params).await
-        }
+        pub async fn send_progress_end(&self, params: types::ProgressParams)
+            -> Result<(), super::LspError> => report(PROGRESS_END);
     }
 
-    /// What comes next in [`Creating`](super::Creating).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum CreatingNext {
+    typed::roles::next! {
+        /// What comes next in [`Creating`](super::Creating).
+        CreatingNext;
+
         /// The notification `$/progress`; the sub-session goes on as [`Creating`](super::Creating).
-        Progress(types::ProgressParams, Work<super::Creating>),
+        Progress(types::ProgressParams, Work<super::Creating>) => then(PROGRESS, params, session);
+
         /// The notification `$/progress` (`if value.kind = "end"`); the sub-session goes on as [`BeforeProgressCreated`](super::BeforeProgressCreated).
-        ProgressEnd(types::ProgressParams, Work<super::BeforeProgressCreated>),
+        ProgressEnd(types::ProgressParams, Work<super::BeforeProgressCreated>)
+            => then(PROGRESS_END, params, session);
     }
 
-    impl CreatingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PROGRESS => {
-                    input
-                        .then(|payload, session| Self::Progress(payload, Work::at(session)))
-                }
-                messages::PROGRESS_END => {
-                    input
-                        .then(|payload, session| Self::ProgressEnd(payload, Work::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Going`](super::Going).
+        GoingNext;
 
-    /// What comes next in [`Going`](super::Going).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum GoingNext {
         /// The notification `$/progress`; the sub-session goes on as [`Going`](super::Going).
-        Progress(types::ProgressParams, Work<super::Going>),
-        /// The notification `$/progress` (`if value.kind = "end"`); the sub-session is over.
-        ProgressEnd(types::ProgressParams),
-    }
+        Progress(types::ProgressParams, Work<super::Going>) => then(PROGRESS, params, session);
 
-    impl GoingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PROGRESS => {
-                    input
-                        .then(|payload, session| Self::Progress(payload, Work::at(session)))
-                }
-                messages::PROGRESS_END => {
-                    input.then(|payload, _over| Self::ProgressEnd(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// The notification `$/progress` (`if value.kind = "end"`); the sub-session is over.
+        ProgressEnd(types::ProgressParams) => then(PROGRESS_END, params);
     }
 }
 
@@ -2389,1084 +1793,780 @@ typed::roles::role! {
     state Exited2 = tables::server::EXITED2, resumable;
 }
 
-impl LspServer<Uninit> {
-    /// Waits for the request `initialize`; the session goes on as [`AwaitingResult`].
-    ///
-    /// `?Initialize . AwaitingResult`, `lsp-3.17.session`; in [`Uninit`].
-    pub fn recv_initialize(
-        self,
-    ) -> typed::Step<(types::InitializeParams, LspServer<AwaitingResult>), LspError> {
-        self.session.receive_on(messages::INITIALIZE)
-    }
-
-    /// Waits for the notification `exit`; the session goes on as [`Exited2`].
-    ///
-    /// `?Exit . Exited2`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
-    pub fn recv_exit(self) -> typed::Step<LspServer<Exited2>, LspError> {
-        self.session.receive_empty(messages::EXIT)
-    }
-
-    /// Shows a message.
-    ///
-    /// Sends the notification `window/showMessage`.
-    ///
-    /// `*( !ShowMessage . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// Writes a message into the log.
-    ///
-    /// Sends the notification `window/logMessage`.
-    ///
-    /// `*( !LogMessage . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// An event for the client to collect.
-    ///
-    /// Sends the notification `telemetry/event`.
-    ///
-    /// `*( !Telemetry . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// Shows a message and asks for one of several actions.
-    ///
-    /// Sends the request `window/showMessageRequest` and returns its reply; any number at once.
-    ///
-    /// `*( !ShowMessageRequest . ?ChosenAction . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Initialize . AwaitingResult & ?Exit . Exited2`, `lsp-3.17.session`; in [`Uninit`] and [`Active`].
-    pub fn next(self) -> typed::Step<server::UninitNext, LspError> {
-        self.session.next_on(server::UninitNext::read)
-    }
-}
-
-impl LspServer<AwaitingResult> {
-    /// Sends `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
-    ///
-    /// `!InitializeResult . AwaitingNotif`, `lsp-3.17.session`; in [`AwaitingResult`].
-    pub fn send_initialize_result(
-        self,
-        result: types::InitializeResult,
-    ) -> typed::Step<LspServer<AwaitingNotif>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE_RESULT, &result)
-    }
-
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
-    ///
-    /// `!InitializeError . Uninit`, `lsp-3.17.session`; in [`AwaitingResult`] and [`ShuttingDown`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<LspServer<Uninit>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::INITIALIZE, error)
-    }
-}
-
-impl LspServer<AwaitingNotif> {
-    /// Waits for the notification `initialized`; the session goes on as [`Active`].
-    ///
-    /// `?Initialized . Active`, `lsp-3.17.session`; in [`AwaitingNotif`].
-    pub fn recv_initialized(
-        self,
-    ) -> typed::Step<(types::InitializedParams, LspServer<Active>), LspError> {
-        self.session.receive_on(messages::INITIALIZED)
-    }
-
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// The diagnostics of a document, which replace the earlier ones. The document need not be open.
-    ///
-    /// Sends the notification `textDocument/publishDiagnostics`.
-    ///
-    /// `*( !PublishDiagnostics . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn send_publish_diagnostics(
-        &self,
-        params: types::PublishDiagnosticsParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::PUBLISH_DIAGNOSTICS, &params)
-    }
-
-    /// Registers capabilities. A registration under the method of a message permits that message.
-    ///
-    /// Sends the request `client/registerCapability` and returns its reply; any number at once.
-    ///
-    /// `*( !RegisterCapability . ?CapabilityRegistered . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()> {
-        self.session.call(messages::REGISTER_CAPABILITY, &params)
-    }
-
-    /// Removes registrations.
-    ///
-    /// Sends the request `client/unregisterCapability` and returns its reply; any number at once.
-    ///
-    /// `*( !UnregisterCapability . ?CapabilityUnregistered . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn unregister_capability(
-        &self,
-        params: types::UnregistrationParams,
-    ) -> server::Call<'_, ()> {
-        self.session.call(messages::UNREGISTER_CAPABILITY, &params)
-    }
-
-    /// Asks for settings.
-    ///
-    /// Sends the request `workspace/configuration` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.configuration`.
-    ///
-    /// `*( !Configuration . ?ConfigurationResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn configuration(
-        &self,
-        params: types::ConfigurationParams,
-    ) -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>> {
-        self.session.call(messages::CONFIGURATION, &params)
-    }
-
-    /// Asks for the folders of the workspace.
-    ///
-    /// Sends the request `workspace/workspaceFolders` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.workspaceFolders`.
-    ///
-    /// `*( !WorkspaceFolders . ?WorkspaceFoldersResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn workspace_folders(
-        &self,
-    ) -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>> {
-        self.session.call(messages::WORKSPACE_FOLDERS, &())
-    }
-
-    /// Asks the client to apply an edit.
-    ///
-    /// Sends the request `workspace/applyEdit` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.applyEdit`.
-    ///
-    /// `*( !ApplyEdit . ?ApplyEditResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn apply_edit(
-        &self,
-        params: types::ApplyWorkspaceEditParams,
-    ) -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> {
-        self.session.call(messages::APPLY_EDIT, &params)
-    }
-
-    /// Shows a document, in the editor or in another program.
-    ///
-    /// Sends the request `window/showDocument` and returns its reply; any number at once.
-    /// Needs the capability `client.window.showDocument.support`.
-    ///
-    /// `*( !ShowDocument . ?ShowDocumentResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn show_document(
-        &self,
-        params: types::ShowDocumentParams,
-    ) -> server::CancellableCall<'_, types::ShowDocumentResult> {
-        self.session.call(messages::SHOW_DOCUMENT, &params)
-    }
-
-    /// Asks the client to ask for semantic tokens again.
-    ///
-    /// Sends the request `workspace/semanticTokens/refresh` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.semanticTokens.refreshSupport`.
-    ///
-    /// `*( !RefreshSemanticTokens . ?SemanticTokensRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_SEMANTIC_TOKENS, &())
-    }
-
-    /// Asks the client to ask for code lenses again.
-    ///
-    /// Sends the request `workspace/codeLens/refresh` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.codeLens.refreshSupport`.
-    ///
-    /// `*( !RefreshCodeLens . ?CodeLensRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn refresh_code_lens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_CODE_LENS, &())
-    }
-
-    /// Asks the client to ask for inlay hints again.
-    ///
-    /// Sends the request `workspace/inlayHint/refresh` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.inlayHint.refreshSupport`.
-    ///
-    /// `*( !RefreshInlayHints . ?InlayHintsRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLAY_HINTS, &())
-    }
-
-    /// Asks the client to ask for inline values again.
-    ///
-    /// Sends the request `workspace/inlineValue/refresh` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.inlineValue.refreshSupport`.
-    ///
-    /// `*( !RefreshInlineValues . ?InlineValuesRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn refresh_inline_values(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLINE_VALUES, &())
-    }
-
-    /// Asks the client to ask for diagnostics again.
-    ///
-    /// Sends the request `workspace/diagnostic/refresh` and returns its reply; any number at once.
-    /// Needs the capability `client.workspace.diagnostics.refreshSupport`.
-    ///
-    /// `*( !RefreshDiagnostics . ?DiagnosticsRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_DIAGNOSTICS, &())
-    }
-
-    /// Announces work, with a token for its progress.
-    ///
-    /// Sends the request `window/workDoneProgress/create`, which opens a sub-session; it is [`Creating`].
-    /// Needs the capability `client.window.workDoneProgress`.
-    ///
-    /// `*( !CreateProgress . Creating )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_create_progress(
-        &self,
-        params: types::WorkDoneProgressCreateParams,
-    ) -> Result<server::Work<Creating>, LspError> {
-        self.session.open(messages::CREATE_PROGRESS, &params).await.map(server::Work::at)
-    }
-
-    /// A trace of the server's work.
-    ///
-    /// Sends the notification `$/logTrace`.
-    ///
-    /// `*( !LogTrace . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_TRACE, &params)
-    }
-
-    /// Any other notification whose method begins with `$/`. The receiver may ignore it.
-    ///
-    /// Sends a notification whose method fits `$/*`.
-    ///
-    /// `*( !Extension . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
-    pub fn send_extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION, &params)
-    }
-}
-
-impl LspServer<Active> {
-    /// Waits for the request `shutdown`; the session goes on as [`ShuttingDown`].
-    ///
-    /// `?Shutdown . ShuttingDown`, `lsp-3.17.session`; in [`Active`].
-    pub fn recv_shutdown(self) -> typed::Step<LspServer<ShuttingDown>, LspError> {
-        self.session.receive_empty(messages::SHUTDOWN)
-    }
-
-    /// Waits for the notification `exit`; the session goes on as [`Exited`].
-    ///
-    /// `?Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
-    pub fn recv_exit(self) -> typed::Step<LspServer<Exited>, LspError> {
-        self.session.receive_empty(messages::EXIT)
-    }
-
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// See [`LspServer::send_publish_diagnostics`].
-    pub fn send_publish_diagnostics(
-        &self,
-        params: types::PublishDiagnosticsParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::PUBLISH_DIAGNOSTICS, &params)
-    }
-
-    /// See [`LspServer::register_capability`].
-    pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()> {
-        self.session.call(messages::REGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::unregister_capability`].
-    pub fn unregister_capability(
-        &self,
-        params: types::UnregistrationParams,
-    ) -> server::Call<'_, ()> {
-        self.session.call(messages::UNREGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::configuration`].
-    pub fn configuration(
-        &self,
-        params: types::ConfigurationParams,
-    ) -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>> {
-        self.session.call(messages::CONFIGURATION, &params)
-    }
-
-    /// See [`LspServer::workspace_folders`].
-    pub fn workspace_folders(
-        &self,
-    ) -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>> {
-        self.session.call(messages::WORKSPACE_FOLDERS, &())
-    }
-
-    /// See [`LspServer::apply_edit`].
-    pub fn apply_edit(
-        &self,
-        params: types::ApplyWorkspaceEditParams,
-    ) -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> {
-        self.session.call(messages::APPLY_EDIT, &params)
-    }
-
-    /// See [`LspServer::show_document`].
-    pub fn show_document(
-        &self,
-        params: types::ShowDocumentParams,
-    ) -> server::CancellableCall<'_, types::ShowDocumentResult> {
-        self.session.call(messages::SHOW_DOCUMENT, &params)
-    }
-
-    /// See [`LspServer::refresh_semantic_tokens`].
-    pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_SEMANTIC_TOKENS, &())
-    }
-
-    /// See [`LspServer::refresh_code_lens`].
-    pub fn refresh_code_lens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_CODE_LENS, &())
-    }
-
-    /// See [`LspServer::refresh_inlay_hints`].
-    pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLAY_HINTS, &())
-    }
-
-    /// See [`LspServer::refresh_inline_values`].
-    pub fn refresh_inline_values(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLINE_VALUES, &())
-    }
-
-    /// See [`LspServer::refresh_diagnostics`].
-    pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_DIAGNOSTICS, &())
-    }
-
-    /// See [`LspServer::send_create_progress`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_create_progress(
-        &self,
-        params: types::WorkDoneProgressCreateParams,
-    ) -> Result<server::Work<Creating>, LspError> {
-        self.session.open(messages::CREATE_PROGRESS, &params).await.map(server::Work::at)
-    }
-
-    /// See [`LspServer::send_log_trace`].
-    pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_TRACE, &params)
-    }
-
-    /// See [`LspServer::send_extension`].
-    pub fn send_extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Shutdown . ShuttingDown & ?Exit . Exited`, `lsp-3.17.session`; in [`Uninit`] and [`Active`].
-    pub fn next(self) -> typed::Step<server::ActiveNext, LspError> {
-        self.session.next_on(server::ActiveNext::read)
-    }
-}
-
-impl LspServer<ShuttingDown> {
-    /// Sends `ShutdownResult`, the reply to `shutdown`; the session goes on as [`ShutDown`].
-    ///
-    /// `!ShutdownResult . ShutDown`, `lsp-3.17.session`; in [`ShuttingDown`].
-    pub fn send_shutdown_result(self) -> typed::Step<LspServer<ShutDown>, typed::StepError<Self>> {
-        self.session.send_on(messages::SHUTDOWN_RESULT, &())
-    }
-
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// See [`LspServer::send_publish_diagnostics`].
-    pub fn send_publish_diagnostics(
-        &self,
-        params: types::PublishDiagnosticsParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::PUBLISH_DIAGNOSTICS, &params)
-    }
-
-    /// See [`LspServer::register_capability`].
-    pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()> {
-        self.session.call(messages::REGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::unregister_capability`].
-    pub fn unregister_capability(
-        &self,
-        params: types::UnregistrationParams,
-    ) -> server::Call<'_, ()> {
-        self.session.call(messages::UNREGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::configuration`].
-    pub fn configuration(
-        &self,
-        params: types::ConfigurationParams,
-    ) -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>> {
-        self.session.call(messages::CONFIGURATION, &params)
-    }
-
-    /// See [`LspServer::workspace_folders`].
-    pub fn workspace_folders(
-        &self,
-    ) -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>> {
-        self.session.call(messages::WORKSPACE_FOLDERS, &())
-    }
-
-    /// See [`LspServer::apply_edit`].
-    pub fn apply_edit(
-        &self,
-        params: types::ApplyWorkspaceEditParams,
-    ) -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> {
-        self.session.call(messages::APPLY_EDIT, &params)
-    }
-
-    /// See [`LspServer::show_document`].
-    pub fn show_document(
-        &self,
-        params: types::ShowDocumentParams,
-    ) -> server::CancellableCall<'_, types::ShowDocumentResult> {
-        self.session.call(messages::SHOW_DOCUMENT, &params)
-    }
-
-    /// See [`LspServer::refresh_semantic_tokens`].
-    pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_SEMANTIC_TOKENS, &())
-    }
-
-    /// See [`LspServer::refresh_code_lens`].
-    pub fn refresh_code_lens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_CODE_LENS, &())
-    }
-
-    /// See [`LspServer::refresh_inlay_hints`].
-    pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLAY_HINTS, &())
-    }
-
-    /// See [`LspServer::refresh_inline_values`].
-    pub fn refresh_inline_values(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLINE_VALUES, &())
-    }
-
-    /// See [`LspServer::refresh_diagnostics`].
-    pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_DIAGNOSTICS, &())
-    }
-
-    /// See [`LspServer::send_create_progress`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_create_progress(
-        &self,
-        params: types::WorkDoneProgressCreateParams,
-    ) -> Result<server::Work<Creating>, LspError> {
-        self.session.open(messages::CREATE_PROGRESS, &params).await.map(server::Work::at)
-    }
-
-    /// See [`LspServer::send_log_trace`].
-    pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_TRACE, &params)
-    }
-
-    /// See [`LspServer::send_extension`].
-    pub fn send_extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION, &params)
-    }
-
-    /// Sends an error in reply to `shutdown`; the session goes on as [`Active`].
-    ///
-    /// `!ShutdownError . Active`, `lsp-3.17.session`; in [`AwaitingResult`] and [`ShuttingDown`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<LspServer<Active>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::SHUTDOWN, error)
-    }
-}
-
-impl LspServer<ShutDown> {
-    /// Waits for the notification `exit`; the session goes on as [`Exited`].
-    ///
-    /// `?Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
-    pub fn recv_exit(self) -> typed::Step<LspServer<Exited>, LspError> {
-        self.session.receive_empty(messages::EXIT)
-    }
-
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// See [`LspServer::send_publish_diagnostics`].
-    pub fn send_publish_diagnostics(
-        &self,
-        params: types::PublishDiagnosticsParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::PUBLISH_DIAGNOSTICS, &params)
-    }
-
-    /// See [`LspServer::register_capability`].
-    pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()> {
-        self.session.call(messages::REGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::unregister_capability`].
-    pub fn unregister_capability(
-        &self,
-        params: types::UnregistrationParams,
-    ) -> server::Call<'_, ()> {
-        self.session.call(messages::UNREGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::configuration`].
-    pub fn configuration(
-        &self,
-        params: types::ConfigurationParams,
-    ) -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>> {
-        self.session.call(messages::CONFIGURATION, &params)
-    }
-
-    /// See [`LspServer::workspace_folders`].
-    pub fn workspace_folders(
-        &self,
-    ) -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>> {
-        self.session.call(messages::WORKSPACE_FOLDERS, &())
-    }
-
-    /// See [`LspServer::apply_edit`].
-    pub fn apply_edit(
-        &self,
-        params: types::ApplyWorkspaceEditParams,
-    ) -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> {
-        self.session.call(messages::APPLY_EDIT, &params)
-    }
-
-    /// See [`LspServer::show_document`].
-    pub fn show_document(
-        &self,
-        params: types::ShowDocumentParams,
-    ) -> server::CancellableCall<'_, types::ShowDocumentResult> {
-        self.session.call(messages::SHOW_DOCUMENT, &params)
-    }
-
-    /// See [`LspServer::refresh_semantic_tokens`].
-    pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_SEMANTIC_TOKENS, &())
-    }
-
-    /// See [`LspServer::refresh_code_lens`].
-    pub fn refresh_code_lens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_CODE_LENS, &())
-    }
-
-    /// See [`LspServer::refresh_inlay_hints`].
-    pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLAY_HINTS, &())
-    }
-
-    /// See [`LspServer::refresh_inline_values`].
-    pub fn refresh_inline_values(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLINE_VALUES, &())
-    }
-
-    /// See [`LspServer::refresh_diagnostics`].
-    pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_DIAGNOSTICS, &())
-    }
-
-    /// See [`LspServer::send_create_progress`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_create_progress(
-        &self,
-        params: types::WorkDoneProgressCreateParams,
-    ) -> Result<server::Work<Creating>, LspError> {
-        self.session.open(messages::CREATE_PROGRESS, &params).await.map(server::Work::at)
-    }
-
-    /// See [`LspServer::send_log_trace`].
-    pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_TRACE, &params)
-    }
-
-    /// See [`LspServer::send_extension`].
-    pub fn send_extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION, &params)
-    }
-}
-
-impl LspServer<Exited> {
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// See [`LspServer::send_publish_diagnostics`].
-    pub fn send_publish_diagnostics(
-        &self,
-        params: types::PublishDiagnosticsParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::PUBLISH_DIAGNOSTICS, &params)
-    }
-
-    /// See [`LspServer::register_capability`].
-    pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()> {
-        self.session.call(messages::REGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::unregister_capability`].
-    pub fn unregister_capability(
-        &self,
-        params: types::UnregistrationParams,
-    ) -> server::Call<'_, ()> {
-        self.session.call(messages::UNREGISTER_CAPABILITY, &params)
-    }
-
-    /// See [`LspServer::configuration`].
-    pub fn configuration(
-        &self,
-        params: types::ConfigurationParams,
-    ) -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>> {
-        self.session.call(messages::CONFIGURATION, &params)
-    }
-
-    /// See [`LspServer::workspace_folders`].
-    pub fn workspace_folders(
-        &self,
-    ) -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>> {
-        self.session.call(messages::WORKSPACE_FOLDERS, &())
-    }
-
-    /// See [`LspServer::apply_edit`].
-    pub fn apply_edit(
-        &self,
-        params: types::ApplyWorkspaceEditParams,
-    ) -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> {
-        self.session.call(messages::APPLY_EDIT, &params)
-    }
-
-    /// See [`LspServer::show_document`].
-    pub fn show_document(
-        &self,
-        params: types::ShowDocumentParams,
-    ) -> server::CancellableCall<'_, types::ShowDocumentResult> {
-        self.session.call(messages::SHOW_DOCUMENT, &params)
-    }
-
-    /// See [`LspServer::refresh_semantic_tokens`].
-    pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_SEMANTIC_TOKENS, &())
-    }
-
-    /// See [`LspServer::refresh_code_lens`].
-    pub fn refresh_code_lens(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_CODE_LENS, &())
-    }
-
-    /// See [`LspServer::refresh_inlay_hints`].
-    pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLAY_HINTS, &())
-    }
-
-    /// See [`LspServer::refresh_inline_values`].
-    pub fn refresh_inline_values(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_INLINE_VALUES, &())
-    }
-
-    /// See [`LspServer::refresh_diagnostics`].
-    pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> {
-        self.session.call(messages::REFRESH_DIAGNOSTICS, &())
-    }
-
-    /// See [`LspServer::send_create_progress`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_create_progress(
-        &self,
-        params: types::WorkDoneProgressCreateParams,
-    ) -> Result<server::Work<Creating>, LspError> {
-        self.session.open(messages::CREATE_PROGRESS, &params).await.map(server::Work::at)
-    }
-
-    /// See [`LspServer::send_log_trace`].
-    pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_TRACE, &params)
-    }
-
-    /// See [`LspServer::send_extension`].
-    pub fn send_extension(
-        &self,
-        params: typed::WithMethod<Option<typed::Value>>,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::EXTENSION, &params)
-    }
-
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `lsp-3.17.session`; in [`Exited`] and [`Exited2`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-impl LspServer<Exited2> {
-    /// See [`LspServer::send_show_message`].
-    pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::SHOW_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// See [`LspServer::send_telemetry`].
-    pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::TELEMETRY, &params)
-    }
-
-    /// See [`LspServer::show_message_request`].
-    pub fn show_message_request(
-        &self,
-        params: types::ShowMessageRequestParams,
-    ) -> server::CancellableCall<'_, Option<types::MessageActionItem>> {
-        self.session.call(messages::SHOW_MESSAGE_REQUEST, &params)
-    }
-
-    /// See [`LspServer::close`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-impl server::Work<Creating> {
-    /// Reports on a request that carries a token, `workDoneToken` or `partialResultToken`, or on work that the server has
-    /// announced with `window/workDoneProgress/create`.
-    ///
-    /// Sends the notification `$/progress`; the sub-session stays [`Creating`].
-    ///
-    /// `!Progress . Creating`, `server.session`; in [`Creating`] and [`Going`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_progress(&mut self, params: types::ProgressParams) -> Result<(), LspError> {
-        self.session.send_here(messages::PROGRESS, &params).await
-    }
-
-    /// Reports that what has the token is done.
-    ///
-    /// Sends the notification `$/progress` (`if value.kind = "end"`); the sub-session goes on as [`AwaitingProgressCreated`].
-    ///
-    /// `!ProgressEnd . AwaitingProgressCreated`, `server.session`; in [`Creating`] and [`Going`].
-    pub fn send_progress_end(
-        self,
-        params: types::ProgressParams,
-    ) -> typed::Step<server::Work<AwaitingProgressCreated>, typed::StepError<Self>> {
-        self.session.send_on(messages::PROGRESS_END, &params)
-    }
-
-    /// Waits for `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session goes on as [`Going`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ProgressCreated . Going`, `server.session`; in [`Creating`] and [`AwaitingProgressCreated`].
-    pub fn recv_progress_created(self) -> typed::Step<server::Work<Going>, LspError> {
-        self.session.receive_empty(messages::PROGRESS_CREATED)
-    }
-}
-
-impl server::Work<AwaitingProgressCreated> {
-    /// Waits for `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ProgressCreated . End`, `server.session`; in [`Creating`] and [`AwaitingProgressCreated`].
-    pub fn recv_progress_created(self) -> typed::Step<(), LspError> {
-        self.session.receive_last(messages::PROGRESS_CREATED)
-    }
-}
-
-impl server::Work<Going> {
-    /// Reports on a request that carries a token, `workDoneToken` or `partialResultToken`, or on work that the server has
-    /// announced with `window/workDoneProgress/create`.
-    ///
-    /// Sends the notification `$/progress`; the sub-session stays [`Going`].
-    ///
-    /// `!Progress . Going`, `server.session`; in [`Creating`] and [`Going`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn send_progress(&mut self, params: types::ProgressParams) -> Result<(), LspError> {
-        self.session.send_here(messages::PROGRESS, &params).await
-    }
-
-    /// Reports that what has the token is done.
-    ///
-    /// Sends the notification `$/progress` (`if value.kind = "end"`); the sub-session is over.
-    ///
-    /// `!ProgressEnd . End`, `server.session`; in [`Creating`] and [`Going`].
-    pub fn send_progress_end(
-        self,
-        params: types::ProgressParams,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::PROGRESS_END, &params)
-    }
-
-    /// Waits for the notification `window/workDoneProgress/cancel`; the sub-session stays [`Going`].
-    ///
-    /// `?CancelProgress . Going`, `server.session`; in [`Going`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_cancel_progress(
-        &mut self,
-    ) -> Result<types::WorkDoneProgressCancelParams, LspError> {
-        self.session.receive_here(messages::CANCEL_PROGRESS).await
-    }
-}
-
-impl server::Document<Open> {
-    /// Waits for the notification `textDocument/didChange`; the sub-session stays [`Open`].
-    ///
-    /// `?DidChange . Open`, `documents.session`; in [`Open`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_did_change(
-        &mut self,
-    ) -> Result<types::DidChangeTextDocumentParams, LspError> {
-        self.session.receive_here(messages::DID_CHANGE).await
-    }
-
-    /// Waits for the notification `textDocument/willSave`; the sub-session stays [`Open`].
-    ///
-    /// `?WillSave . Open`, `documents.session`; in [`Open`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_will_save(&mut self) -> Result<types::WillSaveTextDocumentParams, LspError> {
-        self.session.receive_here(messages::WILL_SAVE).await
-    }
-
-    /// Waits for the notification `textDocument/didSave`; the sub-session stays [`Open`].
-    ///
-    /// `?DidSave . Open`, `documents.session`; in [`Open`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_did_save(&mut self) -> Result<types::DidSaveTextDocumentParams, LspError> {
-        self.session.receive_here(messages::DID_SAVE).await
-    }
-
-    /// Waits for the notification `textDocument/didClose`; the sub-session is over.
-    ///
-    /// `?DidClose . End`, `documents.session`; in [`Open`].
-    pub fn recv_did_close(self) -> typed::Step<types::DidCloseTextDocumentParams, LspError> {
-        self.session.receive_last(messages::DID_CLOSE)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?DidChange . Open & ?WillSave . Open & ?DidSave . Open & ?DidClose . End`, `documents.session`; in [`Open`].
-    pub fn next(self) -> typed::Step<server::OpenNext, LspError> {
-        self.session.next_on(server::OpenNext::read)
-    }
-}
-
-impl server::Notebook<NotebookOpen> {
-    /// Waits for the notification `notebookDocument/didChange`; the sub-session stays [`NotebookOpen`].
-    ///
-    /// `?DidChangeNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_did_change_notebook(
-        &mut self,
-    ) -> Result<types::DidChangeNotebookDocumentParams, LspError> {
-        self.session.receive_here(messages::DID_CHANGE_NOTEBOOK).await
-    }
-
-    /// Waits for the notification `notebookDocument/didSave`; the sub-session stays [`NotebookOpen`].
-    ///
-    /// `?DidSaveNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
-    ///
-    /// # Errors
-    /// See [`LspError`].
-    pub async fn recv_did_save_notebook(
-        &mut self,
-    ) -> Result<types::DidSaveNotebookDocumentParams, LspError> {
-        self.session.receive_here(messages::DID_SAVE_NOTEBOOK).await
-    }
-
-    /// Waits for the notification `notebookDocument/didClose`; the sub-session is over.
-    ///
-    /// `?DidCloseNotebook . End`, `documents.session`; in [`NotebookOpen`].
-    pub fn recv_did_close_notebook(
-        self,
-    ) -> typed::Step<types::DidCloseNotebookDocumentParams, LspError> {
-        self.session.receive_last(messages::DID_CLOSE_NOTEBOOK)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?DidChangeNotebook . NotebookOpen & ?DidSaveNotebook . NotebookOpen & ?DidCloseNotebook . End`, `documents.session`; in [`NotebookOpen`].
-    pub fn next(self) -> typed::Step<server::NotebookOpenNext, LspError> {
-        self.session.next_on(server::NotebookOpenNext::read)
+typed::roles::methods! {
+    impl LspServer<Uninit> {
+        /// Waits for the request `initialize`; the session goes on as [`AwaitingResult`].
+        ///
+        /// `?Initialize . AwaitingResult`, `lsp-3.17.session`; in [`Uninit`].
+        pub fn recv_initialize(self)
+            -> typed::Step<(types::InitializeParams, LspServer<AwaitingResult>), LspError>
+            => receive_on(INITIALIZE);
+
+        /// Waits for the notification `exit`; the session goes on as [`Exited2`].
+        ///
+        /// `?Exit . Exited2`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
+        pub fn recv_exit(self) -> typed::Step<LspServer<Exited2>, LspError> => receive_empty(EXIT);
+
+        /// Shows a message.
+        ///
+        /// Sends the notification `window/showMessage`.
+        ///
+        /// `*( !ShowMessage . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// Writes a message into the log.
+        ///
+        /// Sends the notification `window/logMessage`.
+        ///
+        /// `*( !LogMessage . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// An event for the client to collect.
+        ///
+        /// Sends the notification `telemetry/event`.
+        ///
+        /// `*( !Telemetry . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// Shows a message and asks for one of several actions.
+        ///
+        /// Sends the request `window/showMessageRequest` and returns its reply; any number at once.
+        ///
+        /// `*( !ShowMessageRequest . ?ChosenAction . End )`, `server.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`], [`Exited`] and [`Exited2`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Initialize . AwaitingResult & ?Exit . Exited2`, `lsp-3.17.session`; in [`Uninit`] and [`Active`].
+        pub fn next(self) -> typed::Step<server::UninitNext, LspError>
+            => next_on(server::UninitNext);
+    }
+
+    impl LspServer<AwaitingResult> {
+        /// Sends `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
+        ///
+        /// `!InitializeResult . AwaitingNotif`, `lsp-3.17.session`; in [`AwaitingResult`].
+        pub fn send_initialize_result(self, result: types::InitializeResult)
+            -> typed::Step<LspServer<AwaitingNotif>, typed::StepError<Self>>
+            => send_on(INITIALIZE_RESULT);
+
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
+        ///
+        /// `!InitializeError . Uninit`, `lsp-3.17.session`; in [`AwaitingResult`] and [`ShuttingDown`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<LspServer<Uninit>, typed::StepError<Self>> => refuse_on(INITIALIZE);
+    }
+
+    impl LspServer<AwaitingNotif> {
+        /// Waits for the notification `initialized`; the session goes on as [`Active`].
+        ///
+        /// `?Initialized . Active`, `lsp-3.17.session`; in [`AwaitingNotif`].
+        pub fn recv_initialized(self)
+            -> typed::Step<(types::InitializedParams, LspServer<Active>), LspError>
+            => receive_on(INITIALIZED);
+
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// The diagnostics of a document, which replace the earlier ones. The document need not be open.
+        ///
+        /// Sends the notification `textDocument/publishDiagnostics`.
+        ///
+        /// `*( !PublishDiagnostics . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn send_publish_diagnostics(&self, params: types::PublishDiagnosticsParams)
+            -> typed::Notify<'_> => notify(PUBLISH_DIAGNOSTICS);
+
+        /// Registers capabilities. A registration under the method of a message permits that message.
+        ///
+        /// Sends the request `client/registerCapability` and returns its reply; any number at once.
+        ///
+        /// `*( !RegisterCapability . ?CapabilityRegistered . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()>
+            => call(REGISTER_CAPABILITY);
+
+        /// Removes registrations.
+        ///
+        /// Sends the request `client/unregisterCapability` and returns its reply; any number at once.
+        ///
+        /// `*( !UnregisterCapability . ?CapabilityUnregistered . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn unregister_capability(&self, params: types::UnregistrationParams)
+            -> server::Call<'_, ()> => call(UNREGISTER_CAPABILITY);
+
+        /// Asks for settings.
+        ///
+        /// Sends the request `workspace/configuration` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.configuration`.
+        ///
+        /// `*( !Configuration . ?ConfigurationResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn configuration(&self, params: types::ConfigurationParams)
+            -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>>
+            => call(CONFIGURATION);
+
+        /// Asks for the folders of the workspace.
+        ///
+        /// Sends the request `workspace/workspaceFolders` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.workspaceFolders`.
+        ///
+        /// `*( !WorkspaceFolders . ?WorkspaceFoldersResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn workspace_folders(&self)
+            -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>
+            => call(WORKSPACE_FOLDERS);
+
+        /// Asks the client to apply an edit.
+        ///
+        /// Sends the request `workspace/applyEdit` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.applyEdit`.
+        ///
+        /// `*( !ApplyEdit . ?ApplyEditResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn apply_edit(&self, params: types::ApplyWorkspaceEditParams)
+            -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> => call(APPLY_EDIT);
+
+        /// Shows a document, in the editor or in another program.
+        ///
+        /// Sends the request `window/showDocument` and returns its reply; any number at once.
+        /// Needs the capability `client.window.showDocument.support`.
+        ///
+        /// `*( !ShowDocument . ?ShowDocumentResult . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn show_document(&self, params: types::ShowDocumentParams)
+            -> server::CancellableCall<'_, types::ShowDocumentResult> => call(SHOW_DOCUMENT);
+
+        /// Asks the client to ask for semantic tokens again.
+        ///
+        /// Sends the request `workspace/semanticTokens/refresh` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.semanticTokens.refreshSupport`.
+        ///
+        /// `*( !RefreshSemanticTokens . ?SemanticTokensRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()>
+            => call(REFRESH_SEMANTIC_TOKENS);
+
+        /// Asks the client to ask for code lenses again.
+        ///
+        /// Sends the request `workspace/codeLens/refresh` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.codeLens.refreshSupport`.
+        ///
+        /// `*( !RefreshCodeLens . ?CodeLensRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn refresh_code_lens(&self) -> server::Call<'_, ()> => call(REFRESH_CODE_LENS);
+
+        /// Asks the client to ask for inlay hints again.
+        ///
+        /// Sends the request `workspace/inlayHint/refresh` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.inlayHint.refreshSupport`.
+        ///
+        /// `*( !RefreshInlayHints . ?InlayHintsRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> => call(REFRESH_INLAY_HINTS);
+
+        /// Asks the client to ask for inline values again.
+        ///
+        /// Sends the request `workspace/inlineValue/refresh` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.inlineValue.refreshSupport`.
+        ///
+        /// `*( !RefreshInlineValues . ?InlineValuesRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn refresh_inline_values(&self) -> server::Call<'_, ()> => call(REFRESH_INLINE_VALUES);
+
+        /// Asks the client to ask for diagnostics again.
+        ///
+        /// Sends the request `workspace/diagnostic/refresh` and returns its reply; any number at once.
+        /// Needs the capability `client.workspace.diagnostics.refreshSupport`.
+        ///
+        /// `*( !RefreshDiagnostics . ?DiagnosticsRefreshed . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> => call(REFRESH_DIAGNOSTICS);
+
+        /// Announces work, with a token for its progress.
+        ///
+        /// Sends the request `window/workDoneProgress/create`, which opens a sub-session; it is [`Creating`].
+        /// Needs the capability `client.window.workDoneProgress`.
+        ///
+        /// `*( !CreateProgress . Creating )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_create_progress(&self, params: types::WorkDoneProgressCreateParams)
+            -> Result<server::Work<Creating>, LspError> => open(CREATE_PROGRESS);
+
+        /// A trace of the server's work.
+        ///
+        /// Sends the notification `$/logTrace`.
+        ///
+        /// `*( !LogTrace . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_>
+            => notify(LOG_TRACE);
+
+        /// Any other notification whose method begins with `$/`. The receiver may ignore it.
+        ///
+        /// Sends a notification whose method fits `$/*`.
+        ///
+        /// `*( !Extension . End )`, `server.session`; in [`AwaitingNotif`], [`Active`], [`ShuttingDown`], [`ShutDown`] and [`Exited`].
+        pub fn send_extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION);
+    }
+
+    impl LspServer<Active> {
+        /// Waits for the request `shutdown`; the session goes on as [`ShuttingDown`].
+        ///
+        /// `?Shutdown . ShuttingDown`, `lsp-3.17.session`; in [`Active`].
+        pub fn recv_shutdown(self) -> typed::Step<LspServer<ShuttingDown>, LspError>
+            => receive_empty(SHUTDOWN);
+
+        /// Waits for the notification `exit`; the session goes on as [`Exited`].
+        ///
+        /// `?Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
+        pub fn recv_exit(self) -> typed::Step<LspServer<Exited>, LspError> => receive_empty(EXIT);
+
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// See [`LspServer::send_publish_diagnostics`].
+        pub fn send_publish_diagnostics(&self, params: types::PublishDiagnosticsParams)
+            -> typed::Notify<'_> => notify(PUBLISH_DIAGNOSTICS);
+
+        /// See [`LspServer::register_capability`].
+        pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()>
+            => call(REGISTER_CAPABILITY);
+
+        /// See [`LspServer::unregister_capability`].
+        pub fn unregister_capability(&self, params: types::UnregistrationParams)
+            -> server::Call<'_, ()> => call(UNREGISTER_CAPABILITY);
+
+        /// See [`LspServer::configuration`].
+        pub fn configuration(&self, params: types::ConfigurationParams)
+            -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>>
+            => call(CONFIGURATION);
+
+        /// See [`LspServer::workspace_folders`].
+        pub fn workspace_folders(&self)
+            -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>
+            => call(WORKSPACE_FOLDERS);
+
+        /// See [`LspServer::apply_edit`].
+        pub fn apply_edit(&self, params: types::ApplyWorkspaceEditParams)
+            -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> => call(APPLY_EDIT);
+
+        /// See [`LspServer::show_document`].
+        pub fn show_document(&self, params: types::ShowDocumentParams)
+            -> server::CancellableCall<'_, types::ShowDocumentResult> => call(SHOW_DOCUMENT);
+
+        /// See [`LspServer::refresh_semantic_tokens`].
+        pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()>
+            => call(REFRESH_SEMANTIC_TOKENS);
+
+        /// See [`LspServer::refresh_code_lens`].
+        pub fn refresh_code_lens(&self) -> server::Call<'_, ()> => call(REFRESH_CODE_LENS);
+
+        /// See [`LspServer::refresh_inlay_hints`].
+        pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> => call(REFRESH_INLAY_HINTS);
+
+        /// See [`LspServer::refresh_inline_values`].
+        pub fn refresh_inline_values(&self) -> server::Call<'_, ()> => call(REFRESH_INLINE_VALUES);
+
+        /// See [`LspServer::refresh_diagnostics`].
+        pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> => call(REFRESH_DIAGNOSTICS);
+
+        /// See [`LspServer::send_create_progress`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_create_progress(&self, params: types::WorkDoneProgressCreateParams)
+            -> Result<server::Work<Creating>, LspError> => open(CREATE_PROGRESS);
+
+        /// See [`LspServer::send_log_trace`].
+        pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_>
+            => notify(LOG_TRACE);
+
+        /// See [`LspServer::send_extension`].
+        pub fn send_extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Shutdown . ShuttingDown & ?Exit . Exited`, `lsp-3.17.session`; in [`Uninit`] and [`Active`].
+        pub fn next(self) -> typed::Step<server::ActiveNext, LspError>
+            => next_on(server::ActiveNext);
+    }
+
+    impl LspServer<ShuttingDown> {
+        /// Sends `ShutdownResult`, the reply to `shutdown`; the session goes on as [`ShutDown`].
+        ///
+        /// `!ShutdownResult . ShutDown`, `lsp-3.17.session`; in [`ShuttingDown`].
+        pub fn send_shutdown_result(self)
+            -> typed::Step<LspServer<ShutDown>, typed::StepError<Self>> => send_on(SHUTDOWN_RESULT);
+
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// See [`LspServer::send_publish_diagnostics`].
+        pub fn send_publish_diagnostics(&self, params: types::PublishDiagnosticsParams)
+            -> typed::Notify<'_> => notify(PUBLISH_DIAGNOSTICS);
+
+        /// See [`LspServer::register_capability`].
+        pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()>
+            => call(REGISTER_CAPABILITY);
+
+        /// See [`LspServer::unregister_capability`].
+        pub fn unregister_capability(&self, params: types::UnregistrationParams)
+            -> server::Call<'_, ()> => call(UNREGISTER_CAPABILITY);
+
+        /// See [`LspServer::configuration`].
+        pub fn configuration(&self, params: types::ConfigurationParams)
+            -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>>
+            => call(CONFIGURATION);
+
+        /// See [`LspServer::workspace_folders`].
+        pub fn workspace_folders(&self)
+            -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>
+            => call(WORKSPACE_FOLDERS);
+
+        /// See [`LspServer::apply_edit`].
+        pub fn apply_edit(&self, params: types::ApplyWorkspaceEditParams)
+            -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> => call(APPLY_EDIT);
+
+        /// See [`LspServer::show_document`].
+        pub fn show_document(&self, params: types::ShowDocumentParams)
+            -> server::CancellableCall<'_, types::ShowDocumentResult> => call(SHOW_DOCUMENT);
+
+        /// See [`LspServer::refresh_semantic_tokens`].
+        pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()>
+            => call(REFRESH_SEMANTIC_TOKENS);
+
+        /// See [`LspServer::refresh_code_lens`].
+        pub fn refresh_code_lens(&self) -> server::Call<'_, ()> => call(REFRESH_CODE_LENS);
+
+        /// See [`LspServer::refresh_inlay_hints`].
+        pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> => call(REFRESH_INLAY_HINTS);
+
+        /// See [`LspServer::refresh_inline_values`].
+        pub fn refresh_inline_values(&self) -> server::Call<'_, ()> => call(REFRESH_INLINE_VALUES);
+
+        /// See [`LspServer::refresh_diagnostics`].
+        pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> => call(REFRESH_DIAGNOSTICS);
+
+        /// See [`LspServer::send_create_progress`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_create_progress(&self, params: types::WorkDoneProgressCreateParams)
+            -> Result<server::Work<Creating>, LspError> => open(CREATE_PROGRESS);
+
+        /// See [`LspServer::send_log_trace`].
+        pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_>
+            => notify(LOG_TRACE);
+
+        /// See [`LspServer::send_extension`].
+        pub fn send_extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION);
+
+        /// Sends an error in reply to `shutdown`; the session goes on as [`Active`].
+        ///
+        /// `!ShutdownError . Active`, `lsp-3.17.session`; in [`AwaitingResult`] and [`ShuttingDown`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<LspServer<Active>, typed::StepError<Self>> => refuse_on(SHUTDOWN);
+    }
+
+    impl LspServer<ShutDown> {
+        /// Waits for the notification `exit`; the session goes on as [`Exited`].
+        ///
+        /// `?Exit . Exited`, `lsp-3.17.session`; in [`Uninit`], [`Active`] and [`ShutDown`].
+        pub fn recv_exit(self) -> typed::Step<LspServer<Exited>, LspError> => receive_empty(EXIT);
+
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// See [`LspServer::send_publish_diagnostics`].
+        pub fn send_publish_diagnostics(&self, params: types::PublishDiagnosticsParams)
+            -> typed::Notify<'_> => notify(PUBLISH_DIAGNOSTICS);
+
+        /// See [`LspServer::register_capability`].
+        pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()>
+            => call(REGISTER_CAPABILITY);
+
+        /// See [`LspServer::unregister_capability`].
+        pub fn unregister_capability(&self, params: types::UnregistrationParams)
+            -> server::Call<'_, ()> => call(UNREGISTER_CAPABILITY);
+
+        /// See [`LspServer::configuration`].
+        pub fn configuration(&self, params: types::ConfigurationParams)
+            -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>>
+            => call(CONFIGURATION);
+
+        /// See [`LspServer::workspace_folders`].
+        pub fn workspace_folders(&self)
+            -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>
+            => call(WORKSPACE_FOLDERS);
+
+        /// See [`LspServer::apply_edit`].
+        pub fn apply_edit(&self, params: types::ApplyWorkspaceEditParams)
+            -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> => call(APPLY_EDIT);
+
+        /// See [`LspServer::show_document`].
+        pub fn show_document(&self, params: types::ShowDocumentParams)
+            -> server::CancellableCall<'_, types::ShowDocumentResult> => call(SHOW_DOCUMENT);
+
+        /// See [`LspServer::refresh_semantic_tokens`].
+        pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()>
+            => call(REFRESH_SEMANTIC_TOKENS);
+
+        /// See [`LspServer::refresh_code_lens`].
+        pub fn refresh_code_lens(&self) -> server::Call<'_, ()> => call(REFRESH_CODE_LENS);
+
+        /// See [`LspServer::refresh_inlay_hints`].
+        pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> => call(REFRESH_INLAY_HINTS);
+
+        /// See [`LspServer::refresh_inline_values`].
+        pub fn refresh_inline_values(&self) -> server::Call<'_, ()> => call(REFRESH_INLINE_VALUES);
+
+        /// See [`LspServer::refresh_diagnostics`].
+        pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> => call(REFRESH_DIAGNOSTICS);
+
+        /// See [`LspServer::send_create_progress`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_create_progress(&self, params: types::WorkDoneProgressCreateParams)
+            -> Result<server::Work<Creating>, LspError> => open(CREATE_PROGRESS);
+
+        /// See [`LspServer::send_log_trace`].
+        pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_>
+            => notify(LOG_TRACE);
+
+        /// See [`LspServer::send_extension`].
+        pub fn send_extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION);
+    }
+
+    impl LspServer<Exited> {
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// See [`LspServer::send_publish_diagnostics`].
+        pub fn send_publish_diagnostics(&self, params: types::PublishDiagnosticsParams)
+            -> typed::Notify<'_> => notify(PUBLISH_DIAGNOSTICS);
+
+        /// See [`LspServer::register_capability`].
+        pub fn register_capability(&self, params: types::RegistrationParams) -> server::Call<'_, ()>
+            => call(REGISTER_CAPABILITY);
+
+        /// See [`LspServer::unregister_capability`].
+        pub fn unregister_capability(&self, params: types::UnregistrationParams)
+            -> server::Call<'_, ()> => call(UNREGISTER_CAPABILITY);
+
+        /// See [`LspServer::configuration`].
+        pub fn configuration(&self, params: types::ConfigurationParams)
+            -> server::CancellableCall<'_, Vec<::lsp_protocols::types::LSPAny>>
+            => call(CONFIGURATION);
+
+        /// See [`LspServer::workspace_folders`].
+        pub fn workspace_folders(&self)
+            -> server::CancellableCall<'_, Option<Vec<::lsp_protocols::types::WorkspaceFolder>>>
+            => call(WORKSPACE_FOLDERS);
+
+        /// See [`LspServer::apply_edit`].
+        pub fn apply_edit(&self, params: types::ApplyWorkspaceEditParams)
+            -> server::CancellableCall<'_, types::ApplyWorkspaceEditResponse> => call(APPLY_EDIT);
+
+        /// See [`LspServer::show_document`].
+        pub fn show_document(&self, params: types::ShowDocumentParams)
+            -> server::CancellableCall<'_, types::ShowDocumentResult> => call(SHOW_DOCUMENT);
+
+        /// See [`LspServer::refresh_semantic_tokens`].
+        pub fn refresh_semantic_tokens(&self) -> server::Call<'_, ()>
+            => call(REFRESH_SEMANTIC_TOKENS);
+
+        /// See [`LspServer::refresh_code_lens`].
+        pub fn refresh_code_lens(&self) -> server::Call<'_, ()> => call(REFRESH_CODE_LENS);
+
+        /// See [`LspServer::refresh_inlay_hints`].
+        pub fn refresh_inlay_hints(&self) -> server::Call<'_, ()> => call(REFRESH_INLAY_HINTS);
+
+        /// See [`LspServer::refresh_inline_values`].
+        pub fn refresh_inline_values(&self) -> server::Call<'_, ()> => call(REFRESH_INLINE_VALUES);
+
+        /// See [`LspServer::refresh_diagnostics`].
+        pub fn refresh_diagnostics(&self) -> server::Call<'_, ()> => call(REFRESH_DIAGNOSTICS);
+
+        /// See [`LspServer::send_create_progress`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_create_progress(&self, params: types::WorkDoneProgressCreateParams)
+            -> Result<server::Work<Creating>, LspError> => open(CREATE_PROGRESS);
+
+        /// See [`LspServer::send_log_trace`].
+        pub fn send_log_trace(&self, params: types::LogTraceParams) -> typed::Notify<'_>
+            => notify(LOG_TRACE);
+
+        /// See [`LspServer::send_extension`].
+        pub fn send_extension(&self, params: typed::WithMethod<Option<typed::Value>>)
+            -> typed::Notify<'_> => notify(EXTENSION);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `lsp-3.17.session`; in [`Exited`] and [`Exited2`].
+        pub fn close(self) -> typed::Closing => close();
+    }
+
+    impl LspServer<Exited2> {
+        /// See [`LspServer::send_show_message`].
+        pub fn send_show_message(&self, params: types::ShowMessageParams) -> typed::Notify<'_>
+            => notify(SHOW_MESSAGE);
+
+        /// See [`LspServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LogMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// See [`LspServer::send_telemetry`].
+        pub fn send_telemetry(&self, params: typed::Value) -> typed::Notify<'_>
+            => notify(TELEMETRY);
+
+        /// See [`LspServer::show_message_request`].
+        pub fn show_message_request(&self, params: types::ShowMessageRequestParams)
+            -> server::CancellableCall<'_, Option<types::MessageActionItem>>
+            => call(SHOW_MESSAGE_REQUEST);
+
+        /// See [`LspServer::close`].
+        pub fn close(self) -> typed::Closing => close();
+    }
+
+    impl server::Work<Creating> {
+        /// Reports on a request that carries a token, `workDoneToken` or `partialResultToken`, or on work that the server has
+        /// announced with `window/workDoneProgress/create`.
+        ///
+        /// Sends the notification `$/progress`; the sub-session stays [`Creating`].
+        ///
+        /// `!Progress . Creating`, `server.session`; in [`Creating`] and [`Going`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_progress(&mut self, params: types::ProgressParams) -> Result<(), LspError>
+            => send_here(PROGRESS);
+
+        /// Reports that what has the token is done.
+        ///
+        /// Sends the notification `$/progress` (`if value.kind = "end"`); the sub-session goes on as [`AwaitingProgressCreated`].
+        ///
+        /// `!ProgressEnd . AwaitingProgressCreated`, `server.session`; in [`Creating`] and [`Going`].
+        pub fn send_progress_end(self, params: types::ProgressParams)
+            -> typed::Step<server::Work<AwaitingProgressCreated>, typed::StepError<Self>>
+            => send_on(PROGRESS_END);
+
+        /// Waits for `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session goes on as [`Going`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ProgressCreated . Going`, `server.session`; in [`Creating`] and [`AwaitingProgressCreated`].
+        pub fn recv_progress_created(self) -> typed::Step<server::Work<Going>, LspError>
+            => receive_empty(PROGRESS_CREATED);
+    }
+
+    impl server::Work<AwaitingProgressCreated> {
+        /// Waits for `ProgressCreated`, the reply to `window/workDoneProgress/create`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ProgressCreated . End`, `server.session`; in [`Creating`] and [`AwaitingProgressCreated`].
+        pub fn recv_progress_created(self) -> typed::Step<(), LspError>
+            => receive_last(PROGRESS_CREATED);
+    }
+
+    impl server::Work<Going> {
+        /// Reports on a request that carries a token, `workDoneToken` or `partialResultToken`, or on work that the server has
+        /// announced with `window/workDoneProgress/create`.
+        ///
+        /// Sends the notification `$/progress`; the sub-session stays [`Going`].
+        ///
+        /// `!Progress . Going`, `server.session`; in [`Creating`] and [`Going`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn send_progress(&mut self, params: types::ProgressParams) -> Result<(), LspError>
+            => send_here(PROGRESS);
+
+        /// Reports that what has the token is done.
+        ///
+        /// Sends the notification `$/progress` (`if value.kind = "end"`); the sub-session is over.
+        ///
+        /// `!ProgressEnd . End`, `server.session`; in [`Creating`] and [`Going`].
+        pub fn send_progress_end(self, params: types::ProgressParams)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(PROGRESS_END);
+
+        /// Waits for the notification `window/workDoneProgress/cancel`; the sub-session stays [`Going`].
+        ///
+        /// `?CancelProgress . Going`, `server.session`; in [`Going`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_cancel_progress(&mut self)
+            -> Result<types::WorkDoneProgressCancelParams, LspError>
+            => receive_here(CANCEL_PROGRESS);
+    }
+
+    impl server::Document<Open> {
+        /// Waits for the notification `textDocument/didChange`; the sub-session stays [`Open`].
+        ///
+        /// `?DidChange . Open`, `documents.session`; in [`Open`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_did_change(&mut self)
+            -> Result<types::DidChangeTextDocumentParams, LspError> => receive_here(DID_CHANGE);
+
+        /// Waits for the notification `textDocument/willSave`; the sub-session stays [`Open`].
+        ///
+        /// `?WillSave . Open`, `documents.session`; in [`Open`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_will_save(&mut self)
+            -> Result<types::WillSaveTextDocumentParams, LspError> => receive_here(WILL_SAVE);
+
+        /// Waits for the notification `textDocument/didSave`; the sub-session stays [`Open`].
+        ///
+        /// `?DidSave . Open`, `documents.session`; in [`Open`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_did_save(&mut self) -> Result<types::DidSaveTextDocumentParams, LspError>
+            => receive_here(DID_SAVE);
+
+        /// Waits for the notification `textDocument/didClose`; the sub-session is over.
+        ///
+        /// `?DidClose . End`, `documents.session`; in [`Open`].
+        pub fn recv_did_close(self) -> typed::Step<types::DidCloseTextDocumentParams, LspError>
+            => receive_last(DID_CLOSE);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?DidChange . Open & ?WillSave . Open & ?DidSave . Open & ?DidClose . End`, `documents.session`; in [`Open`].
+        pub fn next(self) -> typed::Step<server::OpenNext, LspError> => next_on(server::OpenNext);
+    }
+
+    impl server::Notebook<NotebookOpen> {
+        /// Waits for the notification `notebookDocument/didChange`; the sub-session stays [`NotebookOpen`].
+        ///
+        /// `?DidChangeNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_did_change_notebook(&mut self)
+            -> Result<types::DidChangeNotebookDocumentParams, LspError>
+            => receive_here(DID_CHANGE_NOTEBOOK);
+
+        /// Waits for the notification `notebookDocument/didSave`; the sub-session stays [`NotebookOpen`].
+        ///
+        /// `?DidSaveNotebook . NotebookOpen`, `documents.session`; in [`NotebookOpen`].
+        ///
+        /// # Errors
+        /// See [`LspError`].
+        pub async fn recv_did_save_notebook(&mut self)
+            -> Result<types::DidSaveNotebookDocumentParams, LspError>
+            => receive_here(DID_SAVE_NOTEBOOK);
+
+        /// Waits for the notification `notebookDocument/didClose`; the sub-session is over.
+        ///
+        /// `?DidCloseNotebook . End`, `documents.session`; in [`NotebookOpen`].
+        pub fn recv_did_close_notebook(self)
+            -> typed::Step<types::DidCloseNotebookDocumentParams, LspError>
+            => receive_last(DID_CLOSE_NOTEBOOK);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?DidChangeNotebook . NotebookOpen & ?DidSaveNotebook . NotebookOpen & ?DidCloseNotebook . End`, `documents.session`; in [`NotebookOpen`].
+        pub fn next(self) -> typed::Step<server::NotebookOpenNext, LspError>
+            => next_on(server::NotebookOpenNext);
     }
 }
 
 /// What goes with [`LspServer`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
-    use super::{LspServer, messages, typed, types};
+    use super::{LspServer, typed, types};
 
     /// A request that runs until its reply comes.
     pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, typed::Value>;
@@ -3474,23 +2574,17 @@ pub mod server {
     /// A request that can be cancelled, and runs until its reply comes.
     pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, typed::Value>;
 
-    /// Work of the server, from its announcement to its end.
-    ///
-    /// A sub-session of `LspServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Work`, `server.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Work<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// Work of the server, from its announcement to its end.
+        ///
+        /// A sub-session of `LspServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Work`, `server.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
         Work is Server of super::PROTOCOL;
         handle = WorkHandle;
         state super::Creating = super::tables::server::CREATING;
@@ -3498,615 +2592,353 @@ pub mod server {
         state super::Going = super::tables::server::GOING;
     }
 
-    /// What `Work` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct WorkHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Work` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         WorkHandle of super::server::Work, LspError;
         send_progress(types::ProgressParams) => notify_step(PROGRESS);
         send_progress_end(types::ProgressParams) => notify_step(PROGRESS_END);
     }
 
-    /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
-    /// request on the wire.
-    ///
-    /// A sub-session of `LspServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Document`, `documents.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Document<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
+        /// request on the wire.
+        ///
+        /// A sub-session of `LspServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Document`, `documents.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
         Document is Server of super::PROTOCOL;
         incoming = DocumentIncomingQueue;
         state super::Open = super::tables::server::OPEN;
     }
 
     typed::roles::incoming! {
-        DocumentIncoming, DocumentIncomingQueue, DocumentHandler, "sub-session";
-        DECLARATION: request(params) declaration gated
-            => Declaration(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        DEFINITION: request(params) definition gated
-            => Definition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        TYPE_DEFINITION: request(params) type_definition gated
-            => TypeDefinition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        IMPLEMENTATION: request(params) implementation gated
-            => Implementation(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        REFERENCES: request(params) references gated
-            => References(types::ReferenceParams, typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>);
-        DOCUMENT_HIGHLIGHT: request(params) document_highlight gated
-            => DocumentHighlight(types::DocumentHighlightParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>);
-        DOCUMENT_SYMBOL: request(params) document_symbol gated
-            => DocumentSymbol(types::DocumentSymbolParams, typed::Responder<Option<types::DocumentSymbolResponse>>);
-        MONIKER: request(params) moniker gated
-            => Moniker(types::MonikerParams, typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>);
-        PREPARE_CALL_HIERARCHY: request(params) prepare_call_hierarchy gated
-            => PrepareCallHierarchy(types::CallHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>);
-        PREPARE_TYPE_HIERARCHY: request(params) prepare_type_hierarchy gated
-            => PrepareTypeHierarchy(types::TypeHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
-        HOVER: request(params) hover gated
-            => Hover(types::HoverParams, typed::Responder<Option<types::Hover>>);
-        SIGNATURE_HELP: request(params) signature_help gated
-            => SignatureHelp(types::SignatureHelpParams, typed::Responder<Option<types::SignatureHelp>>);
-        DOCUMENT_DIAGNOSTIC: request(params) document_diagnostic gated
-            => DocumentDiagnostic(types::DocumentDiagnosticParams, typed::Responder<types::DocumentDiagnosticReport>);
-        CODE_LENS: request(params) code_lens gated
-            => CodeLens(types::CodeLensParams, typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>);
-        DOCUMENT_LINK: request(params) document_link gated
-            => DocumentLink(types::DocumentLinkParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>);
-        FOLDING_RANGE: request(params) folding_range gated
-            => FoldingRange(types::FoldingRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>);
-        SELECTION_RANGE: request(params) selection_range gated
-            => SelectionRange(types::SelectionRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>);
-        SEMANTIC_TOKENS_FULL: request(params) semantic_tokens_full gated
-            => SemanticTokensFull(types::SemanticTokensParams, typed::Responder<Option<types::SemanticTokens>>);
-        SEMANTIC_TOKENS_DELTA: request(params) semantic_tokens_delta gated
-            => SemanticTokensDelta(types::SemanticTokensDeltaParams, typed::Responder<Option<types::SemanticTokensFullDeltaResult>>);
-        SEMANTIC_TOKENS_RANGE: request(params) semantic_tokens_range gated
-            => SemanticTokensRange(types::SemanticTokensRangeParams, typed::Responder<Option<types::SemanticTokens>>);
-        INLAY_HINT: request(params) inlay_hint gated
-            => InlayHint(types::InlayHintParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>);
-        INLINE_VALUE: request(params) inline_value gated
-            => InlineValue(types::InlineValueParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>);
-        DOCUMENT_COLOR: request(params) document_color gated
-            => DocumentColor(types::DocumentColorParams, typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>);
-        COLOR_PRESENTATION: request(params) color_presentation gated
-            => ColorPresentation(types::ColorPresentationParams, typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>);
-        COMPLETION: request(params) completion gated
-            => Completion(types::CompletionParams, typed::Responder<Option<types::CompletionResponse>>);
-        CODE_ACTION: request(params) code_action gated
-            => CodeAction(types::CodeActionParams, typed::Responder<Option<types::CodeActionResponse>>);
-        FORMATTING: request(params) formatting gated
-            => Formatting(types::DocumentFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        RANGE_FORMATTING: request(params) range_formatting gated
-            => RangeFormatting(types::DocumentRangeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        ON_TYPE_FORMATTING: request(params) on_type_formatting gated
-            => OnTypeFormatting(types::DocumentOnTypeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        PREPARE_RENAME: request(params) prepare_rename gated
-            => PrepareRename(types::TextDocumentPositionParams, typed::Responder<Option<types::PrepareRenameResponse>>);
-        RENAME: request(params) rename gated
-            => Rename(types::RenameParams, typed::Responder<Option<types::WorkspaceEdit>>);
-        LINKED_EDITING_RANGE: request(params) linked_editing_range gated
-            => LinkedEditingRange(types::LinkedEditingRangeParams, typed::Responder<Option<types::LinkedEditingRanges>>);
-        WILL_SAVE_WAIT_UNTIL: request(params) will_save_wait_until gated
-            => WillSaveWaitUntil(types::WillSaveTextDocumentParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-    }
+        /// Answers what the peer asks while `Document` runs.
+        DocumentHandler, DocumentIncoming, DocumentIncomingQueue, "sub-session";
 
-    /// Answers what the peer asks while `Document` runs.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait DocumentHandler: Send + Sync + 'static {
         /// Where the symbol at a position is declared.
         ///
         /// The request `textDocument/declaration`; may come in [`Open`](super::Open), `documents.session`.
-        fn declaration(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/declaration")
-        }
+        async fn declaration(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(DECLARATION, gated)
+                as Declaration(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Where the symbol at a position is defined.
         ///
         /// The request `textDocument/definition`; may come in [`Open`](super::Open), `documents.session`.
-        fn definition(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/definition")
-        }
+        async fn definition(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(DEFINITION, gated)
+                as Definition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Where the type of the symbol at a position is defined.
         ///
         /// The request `textDocument/typeDefinition`; may come in [`Open`](super::Open), `documents.session`.
-        fn type_definition(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/typeDefinition")
-        }
+        async fn type_definition(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(TYPE_DEFINITION, gated)
+                as TypeDefinition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Where the symbol at a position is implemented.
         ///
         /// The request `textDocument/implementation`; may come in [`Open`](super::Open), `documents.session`.
-        fn implementation(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/implementation")
-        }
+        async fn implementation(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(IMPLEMENTATION, gated)
+                as Implementation(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Every place that refers to the symbol at a position.
         ///
         /// The request `textDocument/references`; may come in [`Open`](super::Open), `documents.session`.
-        fn references(
-            &self,
-            context: Context,
-            params: types::ReferenceParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::Location>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/references")
-        }
+        async fn references(&self, context: Context, params: types::ReferenceParams)
+            -> Result<Option<Vec<::lsp_protocols::types::Location>>, typed::RpcError>
+            => request(REFERENCES, gated)
+                as References(types::ReferenceParams, typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>);
 
         /// The places of one document that refer to the symbol at a position.
         ///
         /// The request `textDocument/documentHighlight`; may come in [`Open`](super::Open), `documents.session`.
-        fn document_highlight(
-            &self,
-            context: Context,
-            params: types::DocumentHighlightParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::DocumentHighlight>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentHighlight")
-        }
+        async fn document_highlight(&self, context: Context, params: types::DocumentHighlightParams)
+            -> Result<Option<Vec<::lsp_protocols::types::DocumentHighlight>>, typed::RpcError>
+            => request(DOCUMENT_HIGHLIGHT, gated)
+                as DocumentHighlight(types::DocumentHighlightParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>);
 
         /// The symbols of a document.
         ///
         /// The request `textDocument/documentSymbol`; may come in [`Open`](super::Open), `documents.session`.
-        fn document_symbol(
-            &self,
-            context: Context,
-            params: types::DocumentSymbolParams,
-        ) -> impl Future<
-            Output = Result<Option<types::DocumentSymbolResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentSymbol")
-        }
+        async fn document_symbol(&self, context: Context, params: types::DocumentSymbolParams)
+            -> Result<Option<types::DocumentSymbolResponse>, typed::RpcError>
+            => request(DOCUMENT_SYMBOL, gated)
+                as DocumentSymbol(types::DocumentSymbolParams, typed::Responder<Option<types::DocumentSymbolResponse>>);
 
         /// What identifies the symbol at a position, also in other projects.
         ///
         /// The request `textDocument/moniker`; may come in [`Open`](super::Open), `documents.session`.
-        fn moniker(
-            &self,
-            context: Context,
-            params: types::MonikerParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::Moniker>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/moniker")
-        }
+        async fn moniker(&self, context: Context, params: types::MonikerParams)
+            -> Result<Option<Vec<::lsp_protocols::types::Moniker>>, typed::RpcError>
+            => request(MONIKER, gated)
+                as Moniker(types::MonikerParams, typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>);
 
         /// The functions at a position, to ask who calls them and what they call.
         ///
         /// The request `textDocument/prepareCallHierarchy`; may come in [`Open`](super::Open), `documents.session`.
-        fn prepare_call_hierarchy(
+        async fn prepare_call_hierarchy(
             &self,
             context: Context,
             params: types::CallHierarchyPrepareParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::CallHierarchyItem>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/prepareCallHierarchy")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>, typed::RpcError>
+            => request(PREPARE_CALL_HIERARCHY, gated)
+                as PrepareCallHierarchy(types::CallHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>);
 
         /// The types at a position, to ask for their supertypes and subtypes.
         ///
         /// The request `textDocument/prepareTypeHierarchy`; may come in [`Open`](super::Open), `documents.session`.
-        fn prepare_type_hierarchy(
+        async fn prepare_type_hierarchy(
             &self,
             context: Context,
             params: types::TypeHierarchyPrepareParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/prepareTypeHierarchy")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>, typed::RpcError>
+            => request(PREPARE_TYPE_HIERARCHY, gated)
+                as PrepareTypeHierarchy(types::TypeHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
 
         /// What is known of the symbol at a position.
         ///
         /// The request `textDocument/hover`; may come in [`Open`](super::Open), `documents.session`.
-        fn hover(
-            &self,
-            context: Context,
-            params: types::HoverParams,
-        ) -> impl Future<Output = Result<Option<types::Hover>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/hover")
-        }
+        async fn hover(&self, context: Context, params: types::HoverParams)
+            -> Result<Option<types::Hover>, typed::RpcError>
+            => request(HOVER, gated)
+                as Hover(types::HoverParams, typed::Responder<Option<types::Hover>>);
 
         /// The signatures of the call at a position.
         ///
         /// The request `textDocument/signatureHelp`; may come in [`Open`](super::Open), `documents.session`.
-        fn signature_help(
-            &self,
-            context: Context,
-            params: types::SignatureHelpParams,
-        ) -> impl Future<Output = Result<Option<types::SignatureHelp>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/signatureHelp")
-        }
+        async fn signature_help(&self, context: Context, params: types::SignatureHelpParams)
+            -> Result<Option<types::SignatureHelp>, typed::RpcError>
+            => request(SIGNATURE_HELP, gated)
+                as SignatureHelp(types::SignatureHelpParams, typed::Responder<Option<types::SignatureHelp>>);
 
         /// The diagnostics of a document, where the client asks for them.
         ///
         /// The request `textDocument/diagnostic`; may come in [`Open`](super::Open), `documents.session`.
-        fn document_diagnostic(
+        async fn document_diagnostic(
             &self,
             context: Context,
             params: types::DocumentDiagnosticParams,
-        ) -> impl Future<Output = Result<types::DocumentDiagnosticReport, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/diagnostic")
-        }
+        )
+            -> Result<types::DocumentDiagnosticReport, typed::RpcError>
+            => request(DOCUMENT_DIAGNOSTIC, gated)
+                as DocumentDiagnostic(types::DocumentDiagnosticParams, typed::Responder<types::DocumentDiagnosticReport>);
 
         /// Commands that are shown between the lines of a document.
         ///
         /// The request `textDocument/codeLens`; may come in [`Open`](super::Open), `documents.session`.
-        fn code_lens(
-            &self,
-            context: Context,
-            params: types::CodeLensParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::CodeLens>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/codeLens")
-        }
+        async fn code_lens(&self, context: Context, params: types::CodeLensParams)
+            -> Result<Option<Vec<::lsp_protocols::types::CodeLens>>, typed::RpcError>
+            => request(CODE_LENS, gated)
+                as CodeLens(types::CodeLensParams, typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>);
 
         /// The links in a document.
         ///
         /// The request `textDocument/documentLink`; may come in [`Open`](super::Open), `documents.session`.
-        fn document_link(
-            &self,
-            context: Context,
-            params: types::DocumentLinkParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::DocumentLink>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentLink")
-        }
+        async fn document_link(&self, context: Context, params: types::DocumentLinkParams)
+            -> Result<Option<Vec<::lsp_protocols::types::DocumentLink>>, typed::RpcError>
+            => request(DOCUMENT_LINK, gated)
+                as DocumentLink(types::DocumentLinkParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>);
 
         /// The parts of a document that can be folded away.
         ///
         /// The request `textDocument/foldingRange`; may come in [`Open`](super::Open), `documents.session`.
-        fn folding_range(
-            &self,
-            context: Context,
-            params: types::FoldingRangeParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::FoldingRange>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/foldingRange")
-        }
+        async fn folding_range(&self, context: Context, params: types::FoldingRangeParams)
+            -> Result<Option<Vec<::lsp_protocols::types::FoldingRange>>, typed::RpcError>
+            => request(FOLDING_RANGE, gated)
+                as FoldingRange(types::FoldingRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>);
 
         /// What a selection at a position grows to, step by step.
         ///
         /// The request `textDocument/selectionRange`; may come in [`Open`](super::Open), `documents.session`.
-        fn selection_range(
-            &self,
-            context: Context,
-            params: types::SelectionRangeParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::SelectionRange>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/selectionRange")
-        }
+        async fn selection_range(&self, context: Context, params: types::SelectionRangeParams)
+            -> Result<Option<Vec<::lsp_protocols::types::SelectionRange>>, typed::RpcError>
+            => request(SELECTION_RANGE, gated)
+                as SelectionRange(types::SelectionRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>);
 
         /// The semantic tokens of a document.
         ///
         /// The request `textDocument/semanticTokens/full`; may come in [`Open`](super::Open), `documents.session`.
-        fn semantic_tokens_full(
-            &self,
-            context: Context,
-            params: types::SemanticTokensParams,
-        ) -> impl Future<Output = Result<Option<types::SemanticTokens>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/semanticTokens/full")
-        }
+        async fn semantic_tokens_full(&self, context: Context, params: types::SemanticTokensParams)
+            -> Result<Option<types::SemanticTokens>, typed::RpcError>
+            => request(SEMANTIC_TOKENS_FULL, gated)
+                as SemanticTokensFull(types::SemanticTokensParams, typed::Responder<Option<types::SemanticTokens>>);
 
         /// What has changed in the semantic tokens of a document since a result.
         ///
         /// The request `textDocument/semanticTokens/full/delta`; may come in [`Open`](super::Open), `documents.session`.
-        fn semantic_tokens_delta(
+        async fn semantic_tokens_delta(
             &self,
             context: Context,
             params: types::SemanticTokensDeltaParams,
-        ) -> impl Future<
-            Output = Result<Option<types::SemanticTokensFullDeltaResult>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/semanticTokens/full/delta")
-        }
+        )
+            -> Result<Option<types::SemanticTokensFullDeltaResult>, typed::RpcError>
+            => request(SEMANTIC_TOKENS_DELTA, gated)
+                as SemanticTokensDelta(types::SemanticTokensDeltaParams, typed::Responder<Option<types::SemanticTokensFullDeltaResult>>);
 
         /// The semantic tokens of a part of a document.
         ///
         /// The request `textDocument/semanticTokens/range`; may come in [`Open`](super::Open), `documents.session`.
-        fn semantic_tokens_range(
+        async fn semantic_tokens_range(
             &self,
             context: Context,
             params: types::SemanticTokensRangeParams,
-        ) -> impl Future<Output = Result<Option<types::SemanticTokens>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/semanticTokens/range")
-        }
+        )
+            -> Result<Option<types::SemanticTokens>, typed::RpcError>
+            => request(SEMANTIC_TOKENS_RANGE, gated)
+                as SemanticTokensRange(types::SemanticTokensRangeParams, typed::Responder<Option<types::SemanticTokens>>);
 
         /// Hints that are shown in the text, such as the types of variables.
         ///
         /// The request `textDocument/inlayHint`; may come in [`Open`](super::Open), `documents.session`.
-        fn inlay_hint(
-            &self,
-            context: Context,
-            params: types::InlayHintParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::InlayHint>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/inlayHint")
-        }
+        async fn inlay_hint(&self, context: Context, params: types::InlayHintParams)
+            -> Result<Option<Vec<::lsp_protocols::types::InlayHint>>, typed::RpcError>
+            => request(INLAY_HINT, gated)
+                as InlayHint(types::InlayHintParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>);
 
         /// What a debugger shows at the end of a line.
         ///
         /// The request `textDocument/inlineValue`; may come in [`Open`](super::Open), `documents.session`.
-        fn inline_value(
-            &self,
-            context: Context,
-            params: types::InlineValueParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::InlineValue>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/inlineValue")
-        }
+        async fn inline_value(&self, context: Context, params: types::InlineValueParams)
+            -> Result<Option<Vec<::lsp_protocols::types::InlineValue>>, typed::RpcError>
+            => request(INLINE_VALUE, gated)
+                as InlineValue(types::InlineValueParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>);
 
         /// The colours in a document.
         ///
         /// The request `textDocument/documentColor`; may come in [`Open`](super::Open), `documents.session`.
-        fn document_color(
-            &self,
-            context: Context,
-            params: types::DocumentColorParams,
-        ) -> impl Future<
-            Output = Result<Vec<::lsp_protocols::types::ColorInformation>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentColor")
-        }
+        async fn document_color(&self, context: Context, params: types::DocumentColorParams)
+            -> Result<Vec<::lsp_protocols::types::ColorInformation>, typed::RpcError>
+            => request(DOCUMENT_COLOR, gated)
+                as DocumentColor(types::DocumentColorParams, typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>);
 
         /// How a colour can be written in a document.
         ///
         /// The request `textDocument/colorPresentation`; may come in [`Open`](super::Open), `documents.session`.
-        fn color_presentation(
-            &self,
-            context: Context,
-            params: types::ColorPresentationParams,
-        ) -> impl Future<
-            Output = Result<Vec<::lsp_protocols::types::ColorPresentation>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/colorPresentation")
-        }
+        async fn color_presentation(&self, context: Context, params: types::ColorPresentationParams)
+            -> Result<Vec<::lsp_protocols::types::ColorPresentation>, typed::RpcError>
+            => request(COLOR_PRESENTATION, gated)
+                as ColorPresentation(types::ColorPresentationParams, typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>);
 
         /// What the text at a position may go on with.
         ///
         /// The request `textDocument/completion`; may come in [`Open`](super::Open), `documents.session`.
-        fn completion(
-            &self,
-            context: Context,
-            params: types::CompletionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::CompletionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/completion")
-        }
+        async fn completion(&self, context: Context, params: types::CompletionParams)
+            -> Result<Option<types::CompletionResponse>, typed::RpcError>
+            => request(COMPLETION, gated)
+                as Completion(types::CompletionParams, typed::Responder<Option<types::CompletionResponse>>);
 
         /// What can be done about a part of a document: fixes, refactorings, commands.
         ///
         /// The request `textDocument/codeAction`; may come in [`Open`](super::Open), `documents.session`.
-        fn code_action(
-            &self,
-            context: Context,
-            params: types::CodeActionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::CodeActionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/codeAction")
-        }
+        async fn code_action(&self, context: Context, params: types::CodeActionParams)
+            -> Result<Option<types::CodeActionResponse>, typed::RpcError>
+            => request(CODE_ACTION, gated)
+                as CodeAction(types::CodeActionParams, typed::Responder<Option<types::CodeActionResponse>>);
 
         /// The edits that format a document.
         ///
         /// The request `textDocument/formatting`; may come in [`Open`](super::Open), `documents.session`.
-        fn formatting(
-            &self,
-            context: Context,
-            params: types::DocumentFormattingParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/formatting")
-        }
+        async fn formatting(&self, context: Context, params: types::DocumentFormattingParams)
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(FORMATTING, gated)
+                as Formatting(types::DocumentFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
 
         /// The edits that format a part of a document.
         ///
         /// The request `textDocument/rangeFormatting`; may come in [`Open`](super::Open), `documents.session`.
-        fn range_formatting(
+        async fn range_formatting(
             &self,
             context: Context,
             params: types::DocumentRangeFormattingParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/rangeFormatting")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(RANGE_FORMATTING, gated)
+                as RangeFormatting(types::DocumentRangeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
 
         /// The edits that format what was just typed.
         ///
         /// The request `textDocument/onTypeFormatting`; may come in [`Open`](super::Open), `documents.session`.
-        fn on_type_formatting(
+        async fn on_type_formatting(
             &self,
             context: Context,
             params: types::DocumentOnTypeFormattingParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/onTypeFormatting")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(ON_TYPE_FORMATTING, gated)
+                as OnTypeFormatting(types::DocumentOnTypeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
 
         /// Whether the symbol at a position can be renamed, and its place.
         ///
         /// The request `textDocument/prepareRename`; may come in [`Open`](super::Open), `documents.session`.
-        fn prepare_rename(
-            &self,
-            context: Context,
-            params: types::TextDocumentPositionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::PrepareRenameResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/prepareRename")
-        }
+        async fn prepare_rename(&self, context: Context, params: types::TextDocumentPositionParams)
+            -> Result<Option<types::PrepareRenameResponse>, typed::RpcError>
+            => request(PREPARE_RENAME, gated)
+                as PrepareRename(types::TextDocumentPositionParams, typed::Responder<Option<types::PrepareRenameResponse>>);
 
         /// The edits that rename the symbol at a position.
         ///
         /// The request `textDocument/rename`; may come in [`Open`](super::Open), `documents.session`.
-        fn rename(
-            &self,
-            context: Context,
-            params: types::RenameParams,
-        ) -> impl Future<Output = Result<Option<types::WorkspaceEdit>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/rename")
-        }
+        async fn rename(&self, context: Context, params: types::RenameParams)
+            -> Result<Option<types::WorkspaceEdit>, typed::RpcError>
+            => request(RENAME, gated)
+                as Rename(types::RenameParams, typed::Responder<Option<types::WorkspaceEdit>>);
 
         /// The places that change together with the one at a position.
         ///
         /// The request `textDocument/linkedEditingRange`; may come in [`Open`](super::Open), `documents.session`.
-        fn linked_editing_range(
+        async fn linked_editing_range(
             &self,
             context: Context,
             params: types::LinkedEditingRangeParams,
-        ) -> impl Future<
-            Output = Result<Option<types::LinkedEditingRanges>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/linkedEditingRange")
-        }
+        )
+            -> Result<Option<types::LinkedEditingRanges>, typed::RpcError>
+            => request(LINKED_EDITING_RANGE, gated)
+                as LinkedEditingRange(types::LinkedEditingRangeParams, typed::Responder<Option<types::LinkedEditingRanges>>);
 
         /// Asks for edits of an open document that is about to be saved.
         ///
         /// The request `textDocument/willSaveWaitUntil`; may come in [`Open`](super::Open), `documents.session`.
-        fn will_save_wait_until(
+        async fn will_save_wait_until(
             &self,
             context: Context,
             params: types::WillSaveTextDocumentParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/willSaveWaitUntil")
-        }
-    }
-
-    /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
-    ///
-    /// A sub-session of `LspServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Notebook`, `documents.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Notebook<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(WILL_SAVE_WAIT_UNTIL, gated)
+                as WillSaveWaitUntil(types::WillSaveTextDocumentParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
     }
 
     typed::roles::sub_session! {
+        /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
+        ///
+        /// A sub-session of `LspServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Notebook`, `documents.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`LspError`](super::LspError); any other type that a method returns says on its page how it fails.
         Notebook is Server of super::PROTOCOL;
         state super::NotebookOpen = super::tables::server::NOTEBOOK_OPEN;
     }
 
-    /// What `LspServer` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `LspServer` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::LspServer, LspError;
         send_show_message(types::ShowMessageParams) => notify(SHOW_MESSAGE);
         send_log_message(types::LogMessageParams) => notify(LOG_MESSAGE);
@@ -4138,972 +2970,569 @@ pub mod server {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        DID_OPEN: opening(params) did_open
-            => DidOpen(types::DidOpenTextDocumentParams, Document<super::Open>);
-        DID_OPEN_NOTEBOOK: opening(params) did_open_notebook
-            => DidOpenNotebook(types::DidOpenNotebookDocumentParams, Notebook<super::NotebookOpen>);
-        DECLARATION: request(params) declaration
-            => Declaration(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        DEFINITION: request(params) definition
-            => Definition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        TYPE_DEFINITION: request(params) type_definition
-            => TypeDefinition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        IMPLEMENTATION: request(params) implementation
-            => Implementation(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        REFERENCES: request(params) references
-            => References(types::ReferenceParams, typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>);
-        DOCUMENT_HIGHLIGHT: request(params) document_highlight
-            => DocumentHighlight(types::DocumentHighlightParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>);
-        DOCUMENT_SYMBOL: request(params) document_symbol
-            => DocumentSymbol(types::DocumentSymbolParams, typed::Responder<Option<types::DocumentSymbolResponse>>);
-        MONIKER: request(params) moniker
-            => Moniker(types::MonikerParams, typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>);
-        PREPARE_CALL_HIERARCHY: request(params) prepare_call_hierarchy
-            => PrepareCallHierarchy(types::CallHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>);
-        PREPARE_TYPE_HIERARCHY: request(params) prepare_type_hierarchy
-            => PrepareTypeHierarchy(types::TypeHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
-        HOVER: request(params) hover
-            => Hover(types::HoverParams, typed::Responder<Option<types::Hover>>);
-        SIGNATURE_HELP: request(params) signature_help
-            => SignatureHelp(types::SignatureHelpParams, typed::Responder<Option<types::SignatureHelp>>);
-        DOCUMENT_DIAGNOSTIC: request(params) document_diagnostic
-            => DocumentDiagnostic(types::DocumentDiagnosticParams, typed::Responder<types::DocumentDiagnosticReport>);
-        CODE_LENS: request(params) code_lens
-            => CodeLens(types::CodeLensParams, typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>);
-        DOCUMENT_LINK: request(params) document_link
-            => DocumentLink(types::DocumentLinkParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>);
-        FOLDING_RANGE: request(params) folding_range
-            => FoldingRange(types::FoldingRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>);
-        SELECTION_RANGE: request(params) selection_range
-            => SelectionRange(types::SelectionRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>);
-        SEMANTIC_TOKENS_FULL: request(params) semantic_tokens_full
-            => SemanticTokensFull(types::SemanticTokensParams, typed::Responder<Option<types::SemanticTokens>>);
-        SEMANTIC_TOKENS_DELTA: request(params) semantic_tokens_delta
-            => SemanticTokensDelta(types::SemanticTokensDeltaParams, typed::Responder<Option<types::SemanticTokensFullDeltaResult>>);
-        SEMANTIC_TOKENS_RANGE: request(params) semantic_tokens_range
-            => SemanticTokensRange(types::SemanticTokensRangeParams, typed::Responder<Option<types::SemanticTokens>>);
-        INLAY_HINT: request(params) inlay_hint
-            => InlayHint(types::InlayHintParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>);
-        INLINE_VALUE: request(params) inline_value
-            => InlineValue(types::InlineValueParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>);
-        DOCUMENT_COLOR: request(params) document_color
-            => DocumentColor(types::DocumentColorParams, typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>);
-        COLOR_PRESENTATION: request(params) color_presentation
-            => ColorPresentation(types::ColorPresentationParams, typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>);
-        COMPLETION: request(params) completion
-            => Completion(types::CompletionParams, typed::Responder<Option<types::CompletionResponse>>);
-        CODE_ACTION: request(params) code_action
-            => CodeAction(types::CodeActionParams, typed::Responder<Option<types::CodeActionResponse>>);
-        FORMATTING: request(params) formatting
-            => Formatting(types::DocumentFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        RANGE_FORMATTING: request(params) range_formatting
-            => RangeFormatting(types::DocumentRangeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        ON_TYPE_FORMATTING: request(params) on_type_formatting
-            => OnTypeFormatting(types::DocumentOnTypeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        PREPARE_RENAME: request(params) prepare_rename
-            => PrepareRename(types::TextDocumentPositionParams, typed::Responder<Option<types::PrepareRenameResponse>>);
-        RENAME: request(params) rename
-            => Rename(types::RenameParams, typed::Responder<Option<types::WorkspaceEdit>>);
-        LINKED_EDITING_RANGE: request(params) linked_editing_range
-            => LinkedEditingRange(types::LinkedEditingRangeParams, typed::Responder<Option<types::LinkedEditingRanges>>);
-        INCOMING_CALLS: request(params) incoming_calls gated
-            => IncomingCalls(types::CallHierarchyIncomingCallsParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>>);
-        OUTGOING_CALLS: request(params) outgoing_calls gated
-            => OutgoingCalls(types::CallHierarchyOutgoingCallsParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>>);
-        SUPERTYPES: request(params) supertypes gated
-            => Supertypes(types::TypeHierarchySupertypesParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
-        SUBTYPES: request(params) subtypes gated
-            => Subtypes(types::TypeHierarchySubtypesParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
-        RESOLVE_CODE_LENS: request(params) resolve_code_lens gated
-            => ResolveCodeLens(types::CodeLens, typed::Responder<types::CodeLens>);
-        RESOLVE_DOCUMENT_LINK: request(params) resolve_document_link gated
-            => ResolveDocumentLink(types::DocumentLink, typed::Responder<types::DocumentLink>);
-        RESOLVE_INLAY_HINT: request(params) resolve_inlay_hint gated
-            => ResolveInlayHint(types::InlayHint, typed::Responder<types::InlayHint>);
-        RESOLVE_COMPLETION: request(params) resolve_completion gated
-            => ResolveCompletion(types::CompletionItem, typed::Responder<types::CompletionItem>);
-        RESOLVE_CODE_ACTION: request(params) resolve_code_action gated
-            => ResolveCodeAction(types::CodeAction, typed::Responder<types::CodeAction>);
-        WORKSPACE_SYMBOL: request(params) workspace_symbol gated
-            => WorkspaceSymbol(types::WorkspaceSymbolParams, typed::Responder<Option<types::WorkspaceSymbolResponse>>);
-        RESOLVE_WORKSPACE_SYMBOL: request(params) resolve_workspace_symbol gated
-            => ResolveWorkspaceSymbol(types::WorkspaceSymbol, typed::Responder<types::WorkspaceSymbol>);
-        WORKSPACE_DIAGNOSTIC: request(params) workspace_diagnostic gated
-            => WorkspaceDiagnostic(types::WorkspaceDiagnosticParams, typed::Responder<types::WorkspaceDiagnosticReport>);
-        EXECUTE_COMMAND: request(params) execute_command gated
-            => ExecuteCommand(types::ExecuteCommandParams, typed::Responder<Option<typed::Value>>);
-        WILL_CREATE_FILES: request(params) will_create_files gated
-            => WillCreateFiles(types::CreateFilesParams, typed::Responder<Option<types::WorkspaceEdit>>);
-        WILL_RENAME_FILES: request(params) will_rename_files gated
-            => WillRenameFiles(types::RenameFilesParams, typed::Responder<Option<types::WorkspaceEdit>>);
-        WILL_DELETE_FILES: request(params) will_delete_files gated
-            => WillDeleteFiles(types::DeleteFilesParams, typed::Responder<Option<types::WorkspaceEdit>>);
-        DID_CREATE_FILES: notification(params) did_create_files
-            => DidCreateFiles(types::CreateFilesParams);
-        DID_RENAME_FILES: notification(params) did_rename_files
-            => DidRenameFiles(types::RenameFilesParams);
-        DID_DELETE_FILES: notification(params) did_delete_files
-            => DidDeleteFiles(types::DeleteFilesParams);
-        DID_CHANGE_WATCHED_FILES: notification(params) did_change_watched_files
-            => DidChangeWatchedFiles(types::DidChangeWatchedFilesParams);
-        DID_CHANGE_WORKSPACE_FOLDERS: notification(params) did_change_workspace_folders
-            => DidChangeWorkspaceFolders(types::DidChangeWorkspaceFoldersParams);
-        DID_CHANGE_CONFIGURATION: notification(params) did_change_configuration
-            => DidChangeConfiguration(types::DidChangeConfigurationParams);
-        SET_TRACE: notification(params) set_trace => SetTrace(types::SetTraceParams);
-        EXTENSION: notification(params) extension
-            => Extension(typed::WithMethod<Option<typed::Value>>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Opens a document: its text is the client's now, and not that of the file.
         ///
         /// The notification `textDocument/didOpen`; may come in [`Active`](super::Active), `documents.session`.
-        fn did_open(
+        async fn did_open(
             &self,
             context: Context,
             params: types::DidOpenTextDocumentParams,
             sub_session: Document<super::Open>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("textDocument/didOpen"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(DID_OPEN)
+                as DidOpen(types::DidOpenTextDocumentParams, Document<super::Open>);
 
         /// Opens a notebook and its cells.
         ///
         /// The notification `notebookDocument/didOpen`; may come in [`Active`](super::Active), `documents.session`.
-        fn did_open_notebook(
+        async fn did_open_notebook(
             &self,
             context: Context,
             params: types::DidOpenNotebookDocumentParams,
             sub_session: Notebook<super::NotebookOpen>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session
-                .session
-                .decline(typed::RpcError::method_not_found("notebookDocument/didOpen"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(DID_OPEN_NOTEBOOK)
+                as DidOpenNotebook(types::DidOpenNotebookDocumentParams, Notebook<super::NotebookOpen>);
 
         /// Where the symbol at a position is declared.
         ///
         /// The request `textDocument/declaration`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn declaration(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/declaration")
-        }
+        async fn declaration(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(DECLARATION)
+                as Declaration(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Where the symbol at a position is defined.
         ///
         /// The request `textDocument/definition`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn definition(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/definition")
-        }
+        async fn definition(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(DEFINITION)
+                as Definition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Where the type of the symbol at a position is defined.
         ///
         /// The request `textDocument/typeDefinition`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn type_definition(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/typeDefinition")
-        }
+        async fn type_definition(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(TYPE_DEFINITION)
+                as TypeDefinition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Where the symbol at a position is implemented.
         ///
         /// The request `textDocument/implementation`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn implementation(
-            &self,
-            context: Context,
-            params: types::GotoDefinitionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/implementation")
-        }
+        async fn implementation(&self, context: Context, params: types::GotoDefinitionParams)
+            -> Result<Option<types::GotoDefinitionResponse>, typed::RpcError>
+            => request(IMPLEMENTATION)
+                as Implementation(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
 
         /// Every place that refers to the symbol at a position.
         ///
         /// The request `textDocument/references`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn references(
-            &self,
-            context: Context,
-            params: types::ReferenceParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::Location>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/references")
-        }
+        async fn references(&self, context: Context, params: types::ReferenceParams)
+            -> Result<Option<Vec<::lsp_protocols::types::Location>>, typed::RpcError>
+            => request(REFERENCES)
+                as References(types::ReferenceParams, typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>);
 
         /// The places of one document that refer to the symbol at a position.
         ///
         /// The request `textDocument/documentHighlight`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn document_highlight(
-            &self,
-            context: Context,
-            params: types::DocumentHighlightParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::DocumentHighlight>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentHighlight")
-        }
+        async fn document_highlight(&self, context: Context, params: types::DocumentHighlightParams)
+            -> Result<Option<Vec<::lsp_protocols::types::DocumentHighlight>>, typed::RpcError>
+            => request(DOCUMENT_HIGHLIGHT)
+                as DocumentHighlight(types::DocumentHighlightParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>);
 
         /// The symbols of a document.
         ///
         /// The request `textDocument/documentSymbol`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn document_symbol(
-            &self,
-            context: Context,
-            params: types::DocumentSymbolParams,
-        ) -> impl Future<
-            Output = Result<Option<types::DocumentSymbolResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentSymbol")
-        }
+        async fn document_symbol(&self, context: Context, params: types::DocumentSymbolParams)
+            -> Result<Option<types::DocumentSymbolResponse>, typed::RpcError>
+            => request(DOCUMENT_SYMBOL)
+                as DocumentSymbol(types::DocumentSymbolParams, typed::Responder<Option<types::DocumentSymbolResponse>>);
 
         /// What identifies the symbol at a position, also in other projects.
         ///
         /// The request `textDocument/moniker`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn moniker(
-            &self,
-            context: Context,
-            params: types::MonikerParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::Moniker>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/moniker")
-        }
+        async fn moniker(&self, context: Context, params: types::MonikerParams)
+            -> Result<Option<Vec<::lsp_protocols::types::Moniker>>, typed::RpcError>
+            => request(MONIKER)
+                as Moniker(types::MonikerParams, typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>);
 
         /// The functions at a position, to ask who calls them and what they call.
         ///
         /// The request `textDocument/prepareCallHierarchy`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn prepare_call_hierarchy(
+        async fn prepare_call_hierarchy(
             &self,
             context: Context,
             params: types::CallHierarchyPrepareParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::CallHierarchyItem>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/prepareCallHierarchy")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>, typed::RpcError>
+            => request(PREPARE_CALL_HIERARCHY)
+                as PrepareCallHierarchy(types::CallHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>);
 
         /// The types at a position, to ask for their supertypes and subtypes.
         ///
         /// The request `textDocument/prepareTypeHierarchy`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn prepare_type_hierarchy(
+        async fn prepare_type_hierarchy(
             &self,
             context: Context,
             params: types::TypeHierarchyPrepareParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/prepareTypeHierarchy")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>, typed::RpcError>
+            => request(PREPARE_TYPE_HIERARCHY)
+                as PrepareTypeHierarchy(types::TypeHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
 
         /// What is known of the symbol at a position.
         ///
         /// The request `textDocument/hover`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn hover(
-            &self,
-            context: Context,
-            params: types::HoverParams,
-        ) -> impl Future<Output = Result<Option<types::Hover>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/hover")
-        }
+        async fn hover(&self, context: Context, params: types::HoverParams)
+            -> Result<Option<types::Hover>, typed::RpcError>
+            => request(HOVER) as Hover(types::HoverParams, typed::Responder<Option<types::Hover>>);
 
         /// The signatures of the call at a position.
         ///
         /// The request `textDocument/signatureHelp`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn signature_help(
-            &self,
-            context: Context,
-            params: types::SignatureHelpParams,
-        ) -> impl Future<Output = Result<Option<types::SignatureHelp>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/signatureHelp")
-        }
+        async fn signature_help(&self, context: Context, params: types::SignatureHelpParams)
+            -> Result<Option<types::SignatureHelp>, typed::RpcError>
+            => request(SIGNATURE_HELP)
+                as SignatureHelp(types::SignatureHelpParams, typed::Responder<Option<types::SignatureHelp>>);
 
         /// The diagnostics of a document, where the client asks for them.
         ///
         /// The request `textDocument/diagnostic`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn document_diagnostic(
+        async fn document_diagnostic(
             &self,
             context: Context,
             params: types::DocumentDiagnosticParams,
-        ) -> impl Future<Output = Result<types::DocumentDiagnosticReport, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/diagnostic")
-        }
+        )
+            -> Result<types::DocumentDiagnosticReport, typed::RpcError>
+            => request(DOCUMENT_DIAGNOSTIC)
+                as DocumentDiagnostic(types::DocumentDiagnosticParams, typed::Responder<types::DocumentDiagnosticReport>);
 
         /// Commands that are shown between the lines of a document.
         ///
         /// The request `textDocument/codeLens`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn code_lens(
-            &self,
-            context: Context,
-            params: types::CodeLensParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::CodeLens>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/codeLens")
-        }
+        async fn code_lens(&self, context: Context, params: types::CodeLensParams)
+            -> Result<Option<Vec<::lsp_protocols::types::CodeLens>>, typed::RpcError>
+            => request(CODE_LENS)
+                as CodeLens(types::CodeLensParams, typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>);
 
         /// The links in a document.
         ///
         /// The request `textDocument/documentLink`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn document_link(
-            &self,
-            context: Context,
-            params: types::DocumentLinkParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::DocumentLink>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentLink")
-        }
+        async fn document_link(&self, context: Context, params: types::DocumentLinkParams)
+            -> Result<Option<Vec<::lsp_protocols::types::DocumentLink>>, typed::RpcError>
+            => request(DOCUMENT_LINK)
+                as DocumentLink(types::DocumentLinkParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>);
 
         /// The parts of a document that can be folded away.
         ///
         /// The request `textDocument/foldingRange`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn folding_range(
-            &self,
-            context: Context,
-            params: types::FoldingRangeParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::FoldingRange>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/foldingRange")
-        }
+        async fn folding_range(&self, context: Context, params: types::FoldingRangeParams)
+            -> Result<Option<Vec<::lsp_protocols::types::FoldingRange>>, typed::RpcError>
+            => request(FOLDING_RANGE)
+                as FoldingRange(types::FoldingRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>);
 
         /// What a selection at a position grows to, step by step.
         ///
         /// The request `textDocument/selectionRange`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn selection_range(
-            &self,
-            context: Context,
-            params: types::SelectionRangeParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::SelectionRange>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/selectionRange")
-        }
+        async fn selection_range(&self, context: Context, params: types::SelectionRangeParams)
+            -> Result<Option<Vec<::lsp_protocols::types::SelectionRange>>, typed::RpcError>
+            => request(SELECTION_RANGE)
+                as SelectionRange(types::SelectionRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>);
 
         /// The semantic tokens of a document.
         ///
         /// The request `textDocument/semanticTokens/full`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn semantic_tokens_full(
-            &self,
-            context: Context,
-            params: types::SemanticTokensParams,
-        ) -> impl Future<Output = Result<Option<types::SemanticTokens>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/semanticTokens/full")
-        }
+        async fn semantic_tokens_full(&self, context: Context, params: types::SemanticTokensParams)
+            -> Result<Option<types::SemanticTokens>, typed::RpcError>
+            => request(SEMANTIC_TOKENS_FULL)
+                as SemanticTokensFull(types::SemanticTokensParams, typed::Responder<Option<types::SemanticTokens>>);
 
         /// What has changed in the semantic tokens of a document since a result.
         ///
         /// The request `textDocument/semanticTokens/full/delta`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn semantic_tokens_delta(
+        async fn semantic_tokens_delta(
             &self,
             context: Context,
             params: types::SemanticTokensDeltaParams,
-        ) -> impl Future<
-            Output = Result<Option<types::SemanticTokensFullDeltaResult>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/semanticTokens/full/delta")
-        }
+        )
+            -> Result<Option<types::SemanticTokensFullDeltaResult>, typed::RpcError>
+            => request(SEMANTIC_TOKENS_DELTA)
+                as SemanticTokensDelta(types::SemanticTokensDeltaParams, typed::Responder<Option<types::SemanticTokensFullDeltaResult>>);
 
         /// The semantic tokens of a part of a document.
         ///
         /// The request `textDocument/semanticTokens/range`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn semantic_tokens_range(
+        async fn semantic_tokens_range(
             &self,
             context: Context,
             params: types::SemanticTokensRangeParams,
-        ) -> impl Future<Output = Result<Option<types::SemanticTokens>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/semanticTokens/range")
-        }
+        )
+            -> Result<Option<types::SemanticTokens>, typed::RpcError>
+            => request(SEMANTIC_TOKENS_RANGE)
+                as SemanticTokensRange(types::SemanticTokensRangeParams, typed::Responder<Option<types::SemanticTokens>>);
 
         /// Hints that are shown in the text, such as the types of variables.
         ///
         /// The request `textDocument/inlayHint`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn inlay_hint(
-            &self,
-            context: Context,
-            params: types::InlayHintParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::InlayHint>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/inlayHint")
-        }
+        async fn inlay_hint(&self, context: Context, params: types::InlayHintParams)
+            -> Result<Option<Vec<::lsp_protocols::types::InlayHint>>, typed::RpcError>
+            => request(INLAY_HINT)
+                as InlayHint(types::InlayHintParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>);
 
         /// What a debugger shows at the end of a line.
         ///
         /// The request `textDocument/inlineValue`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn inline_value(
-            &self,
-            context: Context,
-            params: types::InlineValueParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::InlineValue>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/inlineValue")
-        }
+        async fn inline_value(&self, context: Context, params: types::InlineValueParams)
+            -> Result<Option<Vec<::lsp_protocols::types::InlineValue>>, typed::RpcError>
+            => request(INLINE_VALUE)
+                as InlineValue(types::InlineValueParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>);
 
         /// The colours in a document.
         ///
         /// The request `textDocument/documentColor`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn document_color(
-            &self,
-            context: Context,
-            params: types::DocumentColorParams,
-        ) -> impl Future<
-            Output = Result<Vec<::lsp_protocols::types::ColorInformation>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/documentColor")
-        }
+        async fn document_color(&self, context: Context, params: types::DocumentColorParams)
+            -> Result<Vec<::lsp_protocols::types::ColorInformation>, typed::RpcError>
+            => request(DOCUMENT_COLOR)
+                as DocumentColor(types::DocumentColorParams, typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>);
 
         /// How a colour can be written in a document.
         ///
         /// The request `textDocument/colorPresentation`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn color_presentation(
-            &self,
-            context: Context,
-            params: types::ColorPresentationParams,
-        ) -> impl Future<
-            Output = Result<Vec<::lsp_protocols::types::ColorPresentation>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/colorPresentation")
-        }
+        async fn color_presentation(&self, context: Context, params: types::ColorPresentationParams)
+            -> Result<Vec<::lsp_protocols::types::ColorPresentation>, typed::RpcError>
+            => request(COLOR_PRESENTATION)
+                as ColorPresentation(types::ColorPresentationParams, typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>);
 
         /// What the text at a position may go on with.
         ///
         /// The request `textDocument/completion`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn completion(
-            &self,
-            context: Context,
-            params: types::CompletionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::CompletionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/completion")
-        }
+        async fn completion(&self, context: Context, params: types::CompletionParams)
+            -> Result<Option<types::CompletionResponse>, typed::RpcError>
+            => request(COMPLETION)
+                as Completion(types::CompletionParams, typed::Responder<Option<types::CompletionResponse>>);
 
         /// What can be done about a part of a document: fixes, refactorings, commands.
         ///
         /// The request `textDocument/codeAction`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn code_action(
-            &self,
-            context: Context,
-            params: types::CodeActionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::CodeActionResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/codeAction")
-        }
+        async fn code_action(&self, context: Context, params: types::CodeActionParams)
+            -> Result<Option<types::CodeActionResponse>, typed::RpcError>
+            => request(CODE_ACTION)
+                as CodeAction(types::CodeActionParams, typed::Responder<Option<types::CodeActionResponse>>);
 
         /// The edits that format a document.
         ///
         /// The request `textDocument/formatting`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn formatting(
-            &self,
-            context: Context,
-            params: types::DocumentFormattingParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/formatting")
-        }
+        async fn formatting(&self, context: Context, params: types::DocumentFormattingParams)
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(FORMATTING)
+                as Formatting(types::DocumentFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
 
         /// The edits that format a part of a document.
         ///
         /// The request `textDocument/rangeFormatting`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn range_formatting(
+        async fn range_formatting(
             &self,
             context: Context,
             params: types::DocumentRangeFormattingParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/rangeFormatting")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(RANGE_FORMATTING)
+                as RangeFormatting(types::DocumentRangeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
 
         /// The edits that format what was just typed.
         ///
         /// The request `textDocument/onTypeFormatting`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn on_type_formatting(
+        async fn on_type_formatting(
             &self,
             context: Context,
             params: types::DocumentOnTypeFormattingParams,
-        ) -> impl Future<
-            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/onTypeFormatting")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>
+            => request(ON_TYPE_FORMATTING)
+                as OnTypeFormatting(types::DocumentOnTypeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
 
         /// Whether the symbol at a position can be renamed, and its place.
         ///
         /// The request `textDocument/prepareRename`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn prepare_rename(
-            &self,
-            context: Context,
-            params: types::TextDocumentPositionParams,
-        ) -> impl Future<
-            Output = Result<Option<types::PrepareRenameResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/prepareRename")
-        }
+        async fn prepare_rename(&self, context: Context, params: types::TextDocumentPositionParams)
+            -> Result<Option<types::PrepareRenameResponse>, typed::RpcError>
+            => request(PREPARE_RENAME)
+                as PrepareRename(types::TextDocumentPositionParams, typed::Responder<Option<types::PrepareRenameResponse>>);
 
         /// The edits that rename the symbol at a position.
         ///
         /// The request `textDocument/rename`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn rename(
-            &self,
-            context: Context,
-            params: types::RenameParams,
-        ) -> impl Future<Output = Result<Option<types::WorkspaceEdit>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/rename")
-        }
+        async fn rename(&self, context: Context, params: types::RenameParams)
+            -> Result<Option<types::WorkspaceEdit>, typed::RpcError>
+            => request(RENAME)
+                as Rename(types::RenameParams, typed::Responder<Option<types::WorkspaceEdit>>);
 
         /// The places that change together with the one at a position.
         ///
         /// The request `textDocument/linkedEditingRange`; may come in [`Active`](super::Active), `workspace.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn linked_editing_range(
+        async fn linked_editing_range(
             &self,
             context: Context,
             params: types::LinkedEditingRangeParams,
-        ) -> impl Future<
-            Output = Result<Option<types::LinkedEditingRanges>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("textDocument/linkedEditingRange")
-        }
+        )
+            -> Result<Option<types::LinkedEditingRanges>, typed::RpcError>
+            => request(LINKED_EDITING_RANGE)
+                as LinkedEditingRange(types::LinkedEditingRangeParams, typed::Responder<Option<types::LinkedEditingRanges>>);
 
         /// Who calls a function.
         ///
         /// The request `callHierarchy/incomingCalls`; may come in [`Active`](super::Active), `workspace.session`.
-        fn incoming_calls(
+        async fn incoming_calls(
             &self,
             context: Context,
             params: types::CallHierarchyIncomingCallsParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("callHierarchy/incomingCalls")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>, typed::RpcError>
+            => request(INCOMING_CALLS, gated)
+                as IncomingCalls(types::CallHierarchyIncomingCallsParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyIncomingCall>>>);
 
         /// What a function calls.
         ///
         /// The request `callHierarchy/outgoingCalls`; may come in [`Active`](super::Active), `workspace.session`.
-        fn outgoing_calls(
+        async fn outgoing_calls(
             &self,
             context: Context,
             params: types::CallHierarchyOutgoingCallsParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("callHierarchy/outgoingCalls")
-        }
+        )
+            -> Result<Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>, typed::RpcError>
+            => request(OUTGOING_CALLS, gated)
+                as OutgoingCalls(types::CallHierarchyOutgoingCallsParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyOutgoingCall>>>);
 
         /// The supertypes of a type.
         ///
         /// The request `typeHierarchy/supertypes`; may come in [`Active`](super::Active), `workspace.session`.
-        fn supertypes(
-            &self,
-            context: Context,
-            params: types::TypeHierarchySupertypesParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("typeHierarchy/supertypes")
-        }
+        async fn supertypes(&self, context: Context, params: types::TypeHierarchySupertypesParams)
+            -> Result<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>, typed::RpcError>
+            => request(SUPERTYPES, gated)
+                as Supertypes(types::TypeHierarchySupertypesParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
 
         /// The subtypes of a type.
         ///
         /// The request `typeHierarchy/subtypes`; may come in [`Active`](super::Active), `workspace.session`.
-        fn subtypes(
-            &self,
-            context: Context,
-            params: types::TypeHierarchySubtypesParams,
-        ) -> impl Future<
-            Output = Result<
-                Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>,
-                typed::RpcError,
-            >,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("typeHierarchy/subtypes")
-        }
+        async fn subtypes(&self, context: Context, params: types::TypeHierarchySubtypesParams)
+            -> Result<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>, typed::RpcError>
+            => request(SUBTYPES, gated)
+                as Subtypes(types::TypeHierarchySubtypesParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
 
         /// Completes a code lens: its command.
         ///
         /// The request `codeLens/resolve`; may come in [`Active`](super::Active), `workspace.session`.
-        fn resolve_code_lens(
-            &self,
-            context: Context,
-            params: types::CodeLens,
-        ) -> impl Future<Output = Result<types::CodeLens, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("codeLens/resolve")
-        }
+        async fn resolve_code_lens(&self, context: Context, params: types::CodeLens)
+            -> Result<types::CodeLens, typed::RpcError>
+            => request(RESOLVE_CODE_LENS, gated)
+                as ResolveCodeLens(types::CodeLens, typed::Responder<types::CodeLens>);
 
         /// Completes a link: its target.
         ///
         /// The request `documentLink/resolve`; may come in [`Active`](super::Active), `workspace.session`.
-        fn resolve_document_link(
-            &self,
-            context: Context,
-            params: types::DocumentLink,
-        ) -> impl Future<Output = Result<types::DocumentLink, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("documentLink/resolve")
-        }
+        async fn resolve_document_link(&self, context: Context, params: types::DocumentLink)
+            -> Result<types::DocumentLink, typed::RpcError>
+            => request(RESOLVE_DOCUMENT_LINK, gated)
+                as ResolveDocumentLink(types::DocumentLink, typed::Responder<types::DocumentLink>);
 
         /// Completes an inlay hint: its tooltip, its commands.
         ///
         /// The request `inlayHint/resolve`; may come in [`Active`](super::Active), `workspace.session`.
-        fn resolve_inlay_hint(
-            &self,
-            context: Context,
-            params: types::InlayHint,
-        ) -> impl Future<Output = Result<types::InlayHint, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("inlayHint/resolve")
-        }
+        async fn resolve_inlay_hint(&self, context: Context, params: types::InlayHint)
+            -> Result<types::InlayHint, typed::RpcError>
+            => request(RESOLVE_INLAY_HINT, gated)
+                as ResolveInlayHint(types::InlayHint, typed::Responder<types::InlayHint>);
 
         /// Completes an item of a completion: its documentation, further edits.
         ///
         /// The request `completionItem/resolve`; may come in [`Active`](super::Active), `workspace.session`.
-        fn resolve_completion(
-            &self,
-            context: Context,
-            params: types::CompletionItem,
-        ) -> impl Future<Output = Result<types::CompletionItem, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("completionItem/resolve")
-        }
+        async fn resolve_completion(&self, context: Context, params: types::CompletionItem)
+            -> Result<types::CompletionItem, typed::RpcError>
+            => request(RESOLVE_COMPLETION, gated)
+                as ResolveCompletion(types::CompletionItem, typed::Responder<types::CompletionItem>);
 
         /// Completes a code action: its edit.
         ///
         /// The request `codeAction/resolve`; may come in [`Active`](super::Active), `workspace.session`.
-        fn resolve_code_action(
-            &self,
-            context: Context,
-            params: types::CodeAction,
-        ) -> impl Future<Output = Result<types::CodeAction, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("codeAction/resolve")
-        }
+        async fn resolve_code_action(&self, context: Context, params: types::CodeAction)
+            -> Result<types::CodeAction, typed::RpcError>
+            => request(RESOLVE_CODE_ACTION, gated)
+                as ResolveCodeAction(types::CodeAction, typed::Responder<types::CodeAction>);
 
         /// The symbols of the workspace that match a query.
         ///
         /// The request `workspace/symbol`; may come in [`Active`](super::Active), `workspace.session`.
-        fn workspace_symbol(
-            &self,
-            context: Context,
-            params: types::WorkspaceSymbolParams,
-        ) -> impl Future<
-            Output = Result<Option<types::WorkspaceSymbolResponse>, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/symbol")
-        }
+        async fn workspace_symbol(&self, context: Context, params: types::WorkspaceSymbolParams)
+            -> Result<Option<types::WorkspaceSymbolResponse>, typed::RpcError>
+            => request(WORKSPACE_SYMBOL, gated)
+                as WorkspaceSymbol(types::WorkspaceSymbolParams, typed::Responder<Option<types::WorkspaceSymbolResponse>>);
 
         /// Completes a symbol of the workspace: its range.
         ///
         /// The request `workspaceSymbol/resolve`; may come in [`Active`](super::Active), `workspace.session`.
-        fn resolve_workspace_symbol(
-            &self,
-            context: Context,
-            params: types::WorkspaceSymbol,
-        ) -> impl Future<Output = Result<types::WorkspaceSymbol, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspaceSymbol/resolve")
-        }
+        async fn resolve_workspace_symbol(&self, context: Context, params: types::WorkspaceSymbol)
+            -> Result<types::WorkspaceSymbol, typed::RpcError>
+            => request(RESOLVE_WORKSPACE_SYMBOL, gated)
+                as ResolveWorkspaceSymbol(types::WorkspaceSymbol, typed::Responder<types::WorkspaceSymbol>);
 
         /// The diagnostics of the workspace, where the client asks for them.
         ///
         /// The request `workspace/diagnostic`; may come in [`Active`](super::Active), `workspace.session`.
-        fn workspace_diagnostic(
+        async fn workspace_diagnostic(
             &self,
             context: Context,
             params: types::WorkspaceDiagnosticParams,
-        ) -> impl Future<
-            Output = Result<types::WorkspaceDiagnosticReport, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/diagnostic")
-        }
+        )
+            -> Result<types::WorkspaceDiagnosticReport, typed::RpcError>
+            => request(WORKSPACE_DIAGNOSTIC, gated)
+                as WorkspaceDiagnostic(types::WorkspaceDiagnosticParams, typed::Responder<types::WorkspaceDiagnosticReport>);
 
         /// Runs a command of the server. The server may ask for edits while it runs.
         ///
         /// The request `workspace/executeCommand`; may come in [`Active`](super::Active), `workspace.session`.
-        fn execute_command(
-            &self,
-            context: Context,
-            params: types::ExecuteCommandParams,
-        ) -> impl Future<Output = Result<Option<typed::Value>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/executeCommand")
-        }
+        async fn execute_command(&self, context: Context, params: types::ExecuteCommandParams)
+            -> Result<Option<typed::Value>, typed::RpcError>
+            => request(EXECUTE_COMMAND, gated)
+                as ExecuteCommand(types::ExecuteCommandParams, typed::Responder<Option<typed::Value>>);
 
         /// Asks for edits before files are created.
         ///
         /// The request `workspace/willCreateFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn will_create_files(
-            &self,
-            context: Context,
-            params: types::CreateFilesParams,
-        ) -> impl Future<Output = Result<Option<types::WorkspaceEdit>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/willCreateFiles")
-        }
+        async fn will_create_files(&self, context: Context, params: types::CreateFilesParams)
+            -> Result<Option<types::WorkspaceEdit>, typed::RpcError>
+            => request(WILL_CREATE_FILES, gated)
+                as WillCreateFiles(types::CreateFilesParams, typed::Responder<Option<types::WorkspaceEdit>>);
 
         /// Asks for edits before files are renamed.
         ///
         /// The request `workspace/willRenameFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn will_rename_files(
-            &self,
-            context: Context,
-            params: types::RenameFilesParams,
-        ) -> impl Future<Output = Result<Option<types::WorkspaceEdit>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/willRenameFiles")
-        }
+        async fn will_rename_files(&self, context: Context, params: types::RenameFilesParams)
+            -> Result<Option<types::WorkspaceEdit>, typed::RpcError>
+            => request(WILL_RENAME_FILES, gated)
+                as WillRenameFiles(types::RenameFilesParams, typed::Responder<Option<types::WorkspaceEdit>>);
 
         /// Asks for edits before files are deleted.
         ///
         /// The request `workspace/willDeleteFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn will_delete_files(
-            &self,
-            context: Context,
-            params: types::DeleteFilesParams,
-        ) -> impl Future<Output = Result<Option<types::WorkspaceEdit>, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("workspace/willDeleteFiles")
-        }
+        async fn will_delete_files(&self, context: Context, params: types::DeleteFilesParams)
+            -> Result<Option<types::WorkspaceEdit>, typed::RpcError>
+            => request(WILL_DELETE_FILES, gated)
+                as WillDeleteFiles(types::DeleteFilesParams, typed::Responder<Option<types::WorkspaceEdit>>);
 
         /// Files were created in the client.
         ///
         /// The notification `workspace/didCreateFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn did_create_files(
-            &self,
-            context: Context,
-            params: types::CreateFilesParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn did_create_files(&self, context: Context, params: types::CreateFilesParams)
+            => notification(DID_CREATE_FILES) as DidCreateFiles(types::CreateFilesParams);
 
         /// Files were renamed in the client.
         ///
         /// The notification `workspace/didRenameFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn did_rename_files(
-            &self,
-            context: Context,
-            params: types::RenameFilesParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn did_rename_files(&self, context: Context, params: types::RenameFilesParams)
+            => notification(DID_RENAME_FILES) as DidRenameFiles(types::RenameFilesParams);
 
         /// Files were deleted in the client.
         ///
         /// The notification `workspace/didDeleteFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn did_delete_files(
-            &self,
-            context: Context,
-            params: types::DeleteFilesParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn did_delete_files(&self, context: Context, params: types::DeleteFilesParams)
+            => notification(DID_DELETE_FILES) as DidDeleteFiles(types::DeleteFilesParams);
 
         /// Files that the client watches have changed.
         ///
         /// The notification `workspace/didChangeWatchedFiles`; may come in [`Active`](super::Active), `workspace.session`.
-        fn did_change_watched_files(
+        async fn did_change_watched_files(
             &self,
             context: Context,
             params: types::DidChangeWatchedFilesParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(DID_CHANGE_WATCHED_FILES)
+                as DidChangeWatchedFiles(types::DidChangeWatchedFilesParams);
 
         /// Folders were added to the workspace or removed from it.
         ///
         /// The notification `workspace/didChangeWorkspaceFolders`; may come in [`Active`](super::Active), `workspace.session`.
-        fn did_change_workspace_folders(
+        async fn did_change_workspace_folders(
             &self,
             context: Context,
             params: types::DidChangeWorkspaceFoldersParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(DID_CHANGE_WORKSPACE_FOLDERS)
+                as DidChangeWorkspaceFolders(types::DidChangeWorkspaceFoldersParams);
 
         /// Settings have changed.
         ///
         /// The notification `workspace/didChangeConfiguration`; may come in [`Active`](super::Active), `workspace.session`.
-        fn did_change_configuration(
+        async fn did_change_configuration(
             &self,
             context: Context,
             params: types::DidChangeConfigurationParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(DID_CHANGE_CONFIGURATION)
+                as DidChangeConfiguration(types::DidChangeConfigurationParams);
 
         /// Says how much of its work the server should trace.
         ///
         /// The notification `$/setTrace`; may come in [`Active`](super::Active), `workspace.session`.
-        fn set_trace(
-            &self,
-            context: Context,
-            params: types::SetTraceParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn set_trace(&self, context: Context, params: types::SetTraceParams)
+            => notification(SET_TRACE) as SetTrace(types::SetTraceParams);
 
         /// Any other notification whose method begins with `$/`. The receiver may ignore it.
         ///
         /// A notification whose method fits `$/*`; may come in [`Active`](super::Active), `workspace.session`.
-        fn extension(
-            &self,
-            context: Context,
-            params: typed::WithMethod<Option<typed::Value>>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn extension(&self, context: Context, params: typed::WithMethod<Option<typed::Value>>)
+            => notification(EXTENSION) as Extension(typed::WithMethod<Option<typed::Value>>);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `$/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`LspError`](super::LspError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::LspError> => report(PROGRESS);
 
         /// Sends the notification `$/progress` (`if value.kind = "end"`) about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
@@ -5111,563 +3540,282 @@ pub mod server {
         ///
         /// # Errors
         /// See [`LspError`](super::LspError).
-        pub async fn send_progress_end(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS_END, &params).await
-        }
+        pub async fn send_progress_end(&self, params: types::ProgressParams)
+            -> Result<(), super::LspError> => report(PROGRESS_END);
     }
 
-    /// What comes next in [`Uninit`](super::Uninit).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum UninitNext {
+    typed::roles::next! {
+        /// What comes next in [`Uninit`](super::Uninit).
+        UninitNext;
+
         /// The request `initialize`; the session goes on as [`AwaitingResult`](super::AwaitingResult).
-        Initialize(types::InitializeParams, LspServer<super::AwaitingResult>),
+        Initialize(types::InitializeParams, LspServer<super::AwaitingResult>)
+            => then(INITIALIZE, params, session);
+
         /// The notification `exit`; the session goes on as [`Exited2`](super::Exited2).
-        Exit(LspServer<super::Exited2>),
+        Exit(LspServer<super::Exited2>) => then(EXIT, session);
     }
 
-    impl UninitNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::INITIALIZE => {
-                    input
-                        .then(|payload, session| Self::Initialize(payload, LspServer::at(session)))
-                }
-                messages::EXIT => {
-                    input.then(|(), session| Self::Exit(LspServer::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Active`](super::Active).
+        ActiveNext;
 
-    /// What comes next in [`Active`](super::Active).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ActiveNext {
         /// The request `shutdown`; the session goes on as [`ShuttingDown`](super::ShuttingDown).
-        Shutdown(LspServer<super::ShuttingDown>),
+        Shutdown(LspServer<super::ShuttingDown>) => then(SHUTDOWN, session);
+
         /// The notification `exit`; the session goes on as [`Exited`](super::Exited).
-        Exit(LspServer<super::Exited>),
+        Exit(LspServer<super::Exited>) => then(EXIT, session);
     }
 
-    impl ActiveNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::SHUTDOWN => {
-                    input.then(|(), session| Self::Shutdown(LspServer::at(session)))
-                }
-                messages::EXIT => {
-                    input.then(|(), session| Self::Exit(LspServer::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Open`](super::Open).
+        OpenNext;
 
-    /// What comes next in [`Open`](super::Open).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum OpenNext {
         /// The notification `textDocument/didChange`; the sub-session goes on as [`Open`](super::Open).
-        DidChange(types::DidChangeTextDocumentParams, Document<super::Open>),
+        DidChange(types::DidChangeTextDocumentParams, Document<super::Open>)
+            => then(DID_CHANGE, params, session);
+
         /// The notification `textDocument/willSave`; the sub-session goes on as [`Open`](super::Open).
-        WillSave(types::WillSaveTextDocumentParams, Document<super::Open>),
+        WillSave(types::WillSaveTextDocumentParams, Document<super::Open>)
+            => then(WILL_SAVE, params, session);
+
         /// The notification `textDocument/didSave`; the sub-session goes on as [`Open`](super::Open).
-        DidSave(types::DidSaveTextDocumentParams, Document<super::Open>),
+        DidSave(types::DidSaveTextDocumentParams, Document<super::Open>)
+            => then(DID_SAVE, params, session);
+
         /// The notification `textDocument/didClose`; the sub-session is over.
-        DidClose(types::DidCloseTextDocumentParams),
+        DidClose(types::DidCloseTextDocumentParams) => then(DID_CLOSE, params);
+
         /// The request `textDocument/declaration`; it is answered by itself, whatever comes next.
         Declaration(
             types::GotoDefinitionParams,
             typed::Responder<Option<types::GotoDefinitionResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(DECLARATION, params, responder, session);
+
         /// The request `textDocument/definition`; it is answered by itself, whatever comes next.
         Definition(
             types::GotoDefinitionParams,
             typed::Responder<Option<types::GotoDefinitionResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(DEFINITION, params, responder, session);
+
         /// The request `textDocument/typeDefinition`; it is answered by itself, whatever comes next.
         TypeDefinition(
             types::GotoDefinitionParams,
             typed::Responder<Option<types::GotoDefinitionResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(TYPE_DEFINITION, params, responder, session);
+
         /// The request `textDocument/implementation`; it is answered by itself, whatever comes next.
         Implementation(
             types::GotoDefinitionParams,
             typed::Responder<Option<types::GotoDefinitionResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(IMPLEMENTATION, params, responder, session);
+
         /// The request `textDocument/references`; it is answered by itself, whatever comes next.
         References(
             types::ReferenceParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>,
             Document<super::Open>,
-        ),
+        ) => request(REFERENCES, params, responder, session);
+
         /// The request `textDocument/documentHighlight`; it is answered by itself, whatever comes next.
         DocumentHighlight(
             types::DocumentHighlightParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>,
             Document<super::Open>,
-        ),
+        ) => request(DOCUMENT_HIGHLIGHT, params, responder, session);
+
         /// The request `textDocument/documentSymbol`; it is answered by itself, whatever comes next.
         DocumentSymbol(
             types::DocumentSymbolParams,
             typed::Responder<Option<types::DocumentSymbolResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(DOCUMENT_SYMBOL, params, responder, session);
+
         /// The request `textDocument/moniker`; it is answered by itself, whatever comes next.
         Moniker(
             types::MonikerParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>,
             Document<super::Open>,
-        ),
+        ) => request(MONIKER, params, responder, session);
+
         /// The request `textDocument/prepareCallHierarchy`; it is answered by itself, whatever comes next.
         PrepareCallHierarchy(
             types::CallHierarchyPrepareParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>,
             Document<super::Open>,
-        ),
+        ) => request(PREPARE_CALL_HIERARCHY, params, responder, session);
+
         /// The request `textDocument/prepareTypeHierarchy`; it is answered by itself, whatever comes next.
         PrepareTypeHierarchy(
             types::TypeHierarchyPrepareParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>,
             Document<super::Open>,
-        ),
+        ) => request(PREPARE_TYPE_HIERARCHY, params, responder, session);
+
         /// The request `textDocument/hover`; it is answered by itself, whatever comes next.
-        Hover(types::HoverParams, typed::Responder<Option<types::Hover>>, Document<super::Open>),
+        Hover(types::HoverParams, typed::Responder<Option<types::Hover>>, Document<super::Open>)
+            => request(HOVER, params, responder, session);
+
         /// The request `textDocument/signatureHelp`; it is answered by itself, whatever comes next.
         SignatureHelp(
             types::SignatureHelpParams,
             typed::Responder<Option<types::SignatureHelp>>,
             Document<super::Open>,
-        ),
+        ) => request(SIGNATURE_HELP, params, responder, session);
+
         /// The request `textDocument/diagnostic`; it is answered by itself, whatever comes next.
         DocumentDiagnostic(
             types::DocumentDiagnosticParams,
             typed::Responder<types::DocumentDiagnosticReport>,
             Document<super::Open>,
-        ),
+        ) => request(DOCUMENT_DIAGNOSTIC, params, responder, session);
+
         /// The request `textDocument/codeLens`; it is answered by itself, whatever comes next.
         CodeLens(
             types::CodeLensParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>,
             Document<super::Open>,
-        ),
+        ) => request(CODE_LENS, params, responder, session);
+
         /// The request `textDocument/documentLink`; it is answered by itself, whatever comes next.
         DocumentLink(
             types::DocumentLinkParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>,
             Document<super::Open>,
-        ),
+        ) => request(DOCUMENT_LINK, params, responder, session);
+
         /// The request `textDocument/foldingRange`; it is answered by itself, whatever comes next.
         FoldingRange(
             types::FoldingRangeParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>,
             Document<super::Open>,
-        ),
+        ) => request(FOLDING_RANGE, params, responder, session);
+
         /// The request `textDocument/selectionRange`; it is answered by itself, whatever comes next.
         SelectionRange(
             types::SelectionRangeParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>,
             Document<super::Open>,
-        ),
+        ) => request(SELECTION_RANGE, params, responder, session);
+
         /// The request `textDocument/semanticTokens/full`; it is answered by itself, whatever comes next.
         SemanticTokensFull(
             types::SemanticTokensParams,
             typed::Responder<Option<types::SemanticTokens>>,
             Document<super::Open>,
-        ),
+        ) => request(SEMANTIC_TOKENS_FULL, params, responder, session);
+
         /// The request `textDocument/semanticTokens/full/delta`; it is answered by itself, whatever comes next.
         SemanticTokensDelta(
             types::SemanticTokensDeltaParams,
             typed::Responder<Option<types::SemanticTokensFullDeltaResult>>,
             Document<super::Open>,
-        ),
+        ) => request(SEMANTIC_TOKENS_DELTA, params, responder, session);
+
         /// The request `textDocument/semanticTokens/range`; it is answered by itself, whatever comes next.
         SemanticTokensRange(
             types::SemanticTokensRangeParams,
             typed::Responder<Option<types::SemanticTokens>>,
             Document<super::Open>,
-        ),
+        ) => request(SEMANTIC_TOKENS_RANGE, params, responder, session);
+
         /// The request `textDocument/inlayHint`; it is answered by itself, whatever comes next.
         InlayHint(
             types::InlayHintParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>,
             Document<super::Open>,
-        ),
+        ) => request(INLAY_HINT, params, responder, session);
+
         /// The request `textDocument/inlineValue`; it is answered by itself, whatever comes next.
         InlineValue(
             types::InlineValueParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>,
             Document<super::Open>,
-        ),
+        ) => request(INLINE_VALUE, params, responder, session);
+
         /// The request `textDocument/documentColor`; it is answered by itself, whatever comes next.
         DocumentColor(
             types::DocumentColorParams,
             typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>,
             Document<super::Open>,
-        ),
+        ) => request(DOCUMENT_COLOR, params, responder, session);
+
         /// The request `textDocument/colorPresentation`; it is answered by itself, whatever comes next.
         ColorPresentation(
             types::ColorPresentationParams,
             typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>,
             Document<super::Open>,
-        ),
+        ) => request(COLOR_PRESENTATION, params, responder, session);
+
         /// The request `textDocument/completion`; it is answered by itself, whatever comes next.
         Completion(
             types::CompletionParams,
             typed::Responder<Option<types::CompletionResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(COMPLETION, params, responder, session);
+
         /// The request `textDocument/codeAction`; it is answered by itself, whatever comes next.
         CodeAction(
             types::CodeActionParams,
             typed::Responder<Option<types::CodeActionResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(CODE_ACTION, params, responder, session);
+
         /// The request `textDocument/formatting`; it is answered by itself, whatever comes next.
         Formatting(
             types::DocumentFormattingParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>,
             Document<super::Open>,
-        ),
+        ) => request(FORMATTING, params, responder, session);
+
         /// The request `textDocument/rangeFormatting`; it is answered by itself, whatever comes next.
         RangeFormatting(
             types::DocumentRangeFormattingParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>,
             Document<super::Open>,
-        ),
+        ) => request(RANGE_FORMATTING, params, responder, session);
+
         /// The request `textDocument/onTypeFormatting`; it is answered by itself, whatever comes next.
         OnTypeFormatting(
             types::DocumentOnTypeFormattingParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>,
             Document<super::Open>,
-        ),
+        ) => request(ON_TYPE_FORMATTING, params, responder, session);
+
         /// The request `textDocument/prepareRename`; it is answered by itself, whatever comes next.
         PrepareRename(
             types::TextDocumentPositionParams,
             typed::Responder<Option<types::PrepareRenameResponse>>,
             Document<super::Open>,
-        ),
+        ) => request(PREPARE_RENAME, params, responder, session);
+
         /// The request `textDocument/rename`; it is answered by itself, whatever comes next.
         Rename(
             types::RenameParams,
             typed::Responder<Option<types::WorkspaceEdit>>,
             Document<super::Open>,
-        ),
+        ) => request(RENAME, params, responder, session);
+
         /// The request `textDocument/linkedEditingRange`; it is answered by itself, whatever comes next.
         LinkedEditingRange(
             types::LinkedEditingRangeParams,
             typed::Responder<Option<types::LinkedEditingRanges>>,
             Document<super::Open>,
-        ),
+        ) => request(LINKED_EDITING_RANGE, params, responder, session);
+
         /// The request `textDocument/willSaveWaitUntil`; it is answered by itself, whatever comes next.
         WillSaveWaitUntil(
             types::WillSaveTextDocumentParams,
             typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>,
             Document<super::Open>,
-        ),
+        ) => request(WILL_SAVE_WAIT_UNTIL, params, responder, session);
     }
 
     impl OpenNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::DID_CHANGE => {
-                    input
-                        .then(|payload, session| Self::DidChange(payload, Document::at(session)))
-                }
-                messages::WILL_SAVE => {
-                    input
-                        .then(|payload, session| Self::WillSave(payload, Document::at(session)))
-                }
-                messages::DID_SAVE => {
-                    input
-                        .then(|payload, session| Self::DidSave(payload, Document::at(session)))
-                }
-                messages::DID_CLOSE => {
-                    input.then(|payload, _over| Self::DidClose(payload))
-                }
-                messages::DECLARATION => {
-                    input
-                        .request(|params, responder, session| Self::Declaration(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::DEFINITION => {
-                    input
-                        .request(|params, responder, session| Self::Definition(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::TYPE_DEFINITION => {
-                    input
-                        .request(|params, responder, session| Self::TypeDefinition(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::IMPLEMENTATION => {
-                    input
-                        .request(|params, responder, session| Self::Implementation(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::REFERENCES => {
-                    input
-                        .request(|params, responder, session| Self::References(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::DOCUMENT_HIGHLIGHT => {
-                    input
-                        .request(|params, responder, session| Self::DocumentHighlight(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::DOCUMENT_SYMBOL => {
-                    input
-                        .request(|params, responder, session| Self::DocumentSymbol(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::MONIKER => {
-                    input
-                        .request(|params, responder, session| Self::Moniker(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::PREPARE_CALL_HIERARCHY => {
-                    input
-                        .request(|params, responder, session| Self::PrepareCallHierarchy(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::PREPARE_TYPE_HIERARCHY => {
-                    input
-                        .request(|params, responder, session| Self::PrepareTypeHierarchy(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::HOVER => {
-                    input
-                        .request(|params, responder, session| Self::Hover(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::SIGNATURE_HELP => {
-                    input
-                        .request(|params, responder, session| Self::SignatureHelp(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::DOCUMENT_DIAGNOSTIC => {
-                    input
-                        .request(|params, responder, session| Self::DocumentDiagnostic(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::CODE_LENS => {
-                    input
-                        .request(|params, responder, session| Self::CodeLens(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::DOCUMENT_LINK => {
-                    input
-                        .request(|params, responder, session| Self::DocumentLink(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::FOLDING_RANGE => {
-                    input
-                        .request(|params, responder, session| Self::FoldingRange(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::SELECTION_RANGE => {
-                    input
-                        .request(|params, responder, session| Self::SelectionRange(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::SEMANTIC_TOKENS_FULL => {
-                    input
-                        .request(|params, responder, session| Self::SemanticTokensFull(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::SEMANTIC_TOKENS_DELTA => {
-                    input
-                        .request(|params, responder, session| Self::SemanticTokensDelta(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::SEMANTIC_TOKENS_RANGE => {
-                    input
-                        .request(|params, responder, session| Self::SemanticTokensRange(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::INLAY_HINT => {
-                    input
-                        .request(|params, responder, session| Self::InlayHint(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::INLINE_VALUE => {
-                    input
-                        .request(|params, responder, session| Self::InlineValue(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::DOCUMENT_COLOR => {
-                    input
-                        .request(|params, responder, session| Self::DocumentColor(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::COLOR_PRESENTATION => {
-                    input
-                        .request(|params, responder, session| Self::ColorPresentation(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::COMPLETION => {
-                    input
-                        .request(|params, responder, session| Self::Completion(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::CODE_ACTION => {
-                    input
-                        .request(|params, responder, session| Self::CodeAction(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::FORMATTING => {
-                    input
-                        .request(|params, responder, session| Self::Formatting(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::RANGE_FORMATTING => {
-                    input
-                        .request(|params, responder, session| Self::RangeFormatting(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::ON_TYPE_FORMATTING => {
-                    input
-                        .request(|params, responder, session| Self::OnTypeFormatting(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::PREPARE_RENAME => {
-                    input
-                        .request(|params, responder, session| Self::PrepareRename(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::RENAME => {
-                    input
-                        .request(|params, responder, session| Self::Rename(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::LINKED_EDITING_RANGE => {
-                    input
-                        .request(|params, responder, session| Self::LinkedEditingRange(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                messages::WILL_SAVE_WAIT_UNTIL => {
-                    input
-                        .request(|params, responder, session| Self::WillSaveWaitUntil(
-                            params,
-                            responder,
-                            Document::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Open`](super::Open).
         /// A `Responder` answers with an error then.
         ///
@@ -5717,44 +3865,23 @@ pub mod server {
         }
     }
 
-    /// What comes next in [`NotebookOpen`](super::NotebookOpen).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum NotebookOpenNext {
+    typed::roles::next! {
+        /// What comes next in [`NotebookOpen`](super::NotebookOpen).
+        NotebookOpenNext;
+
         /// The notification `notebookDocument/didChange`; the sub-session goes on as [`NotebookOpen`](super::NotebookOpen).
-        DidChangeNotebook(types::DidChangeNotebookDocumentParams, Notebook<super::NotebookOpen>),
+        DidChangeNotebook(types::DidChangeNotebookDocumentParams, Notebook<super::NotebookOpen>)
+            => then(DID_CHANGE_NOTEBOOK, params, session);
+
         /// The notification `notebookDocument/didSave`; the sub-session goes on as [`NotebookOpen`](super::NotebookOpen).
-        DidSaveNotebook(types::DidSaveNotebookDocumentParams, Notebook<super::NotebookOpen>),
+        DidSaveNotebook(types::DidSaveNotebookDocumentParams, Notebook<super::NotebookOpen>)
+            => then(DID_SAVE_NOTEBOOK, params, session);
+
         /// The notification `notebookDocument/didClose`; the sub-session is over.
-        DidCloseNotebook(types::DidCloseNotebookDocumentParams),
+        DidCloseNotebook(types::DidCloseNotebookDocumentParams) => then(DID_CLOSE_NOTEBOOK, params);
     }
 
     impl NotebookOpenNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::DID_CHANGE_NOTEBOOK => {
-                    input
-                        .then(|payload, session| Self::DidChangeNotebook(
-                            payload,
-                            Notebook::at(session),
-                        ))
-                }
-                messages::DID_SAVE_NOTEBOOK => {
-                    input
-                        .then(|payload, session| Self::DidSaveNotebook(
-                            payload,
-                            Notebook::at(session),
-                        ))
-                }
-                messages::DID_CLOSE_NOTEBOOK => {
-                    input.then(|payload, _over| Self::DidCloseNotebook(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`NotebookOpen`](super::NotebookOpen).
         /// A `Responder` answers with an error then.
         ///
@@ -6609,32 +4736,25 @@ pub mod capabilities {
         FOLDING_RANGE_PROVIDER = "foldingRangeProvider", ["foldingRangeProvider"];
         SELECTION_RANGE_PROVIDER = "selectionRangeProvider", ["selectionRangeProvider"];
         SEMANTIC_TOKENS_PROVIDER_FULL = "semanticTokensProvider.full", [
-            "semanticTokensProvider",
-            "full",
+            "semanticTokensProvider", "full",
         ];
         SEMANTIC_TOKENS_PROVIDER_FULL_DELTA = "semanticTokensProvider.full.delta", [
-            "semanticTokensProvider",
-            "full",
-            "delta",
+            "semanticTokensProvider", "full", "delta",
         ];
         SEMANTIC_TOKENS_PROVIDER_RANGE = "semanticTokensProvider.range", [
-            "semanticTokensProvider",
-            "range",
+            "semanticTokensProvider", "range",
         ];
         INLAY_HINT_PROVIDER = "inlayHintProvider", ["inlayHintProvider"];
         INLINE_VALUE_PROVIDER = "inlineValueProvider", ["inlineValueProvider"];
         COLOR_PROVIDER = "colorProvider", ["colorProvider"];
         CODE_LENS_PROVIDER_RESOLVE_PROVIDER = "codeLensProvider.resolveProvider", [
-            "codeLensProvider",
-            "resolveProvider",
+            "codeLensProvider", "resolveProvider",
         ];
         DOCUMENT_LINK_PROVIDER_RESOLVE_PROVIDER = "documentLinkProvider.resolveProvider", [
-            "documentLinkProvider",
-            "resolveProvider",
+            "documentLinkProvider", "resolveProvider",
         ];
         INLAY_HINT_PROVIDER_RESOLVE_PROVIDER = "inlayHintProvider.resolveProvider", [
-            "inlayHintProvider",
-            "resolveProvider",
+            "inlayHintProvider", "resolveProvider",
         ];
         COMPLETION_PROVIDER = "completionProvider", ["completionProvider"];
         CODE_ACTION_PROVIDER = "codeActionProvider", ["codeActionProvider"];
@@ -6646,37 +4766,31 @@ pub mod capabilities {
             "documentOnTypeFormattingProvider",
         ];
         RENAME_PROVIDER_PREPARE_PROVIDER = "renameProvider.prepareProvider", [
-            "renameProvider",
-            "prepareProvider",
+            "renameProvider", "prepareProvider",
         ];
         RENAME_PROVIDER = "renameProvider", ["renameProvider"];
         LINKED_EDITING_RANGE_PROVIDER = "linkedEditingRangeProvider", [
             "linkedEditingRangeProvider",
         ];
         COMPLETION_PROVIDER_RESOLVE_PROVIDER = "completionProvider.resolveProvider", [
-            "completionProvider",
-            "resolveProvider",
+            "completionProvider", "resolveProvider",
         ];
         CODE_ACTION_PROVIDER_RESOLVE_PROVIDER = "codeActionProvider.resolveProvider", [
-            "codeActionProvider",
-            "resolveProvider",
+            "codeActionProvider", "resolveProvider",
         ];
 
         /// A server announces it as well by a `textDocumentSync` with nothing in it.
         TEXT_DOCUMENT_SYNC_OPEN_CLOSE = "textDocumentSync.openClose", [
-            "textDocumentSync",
-            "openClose",
+            "textDocumentSync", "openClose",
         ];
 
         /// A server announces it as well by a `textDocumentSync` with nothing in it.
         TEXT_DOCUMENT_SYNC_CHANGE = "textDocumentSync.change", ["textDocumentSync", "change"];
         TEXT_DOCUMENT_SYNC_WILL_SAVE = "textDocumentSync.willSave", [
-            "textDocumentSync",
-            "willSave",
+            "textDocumentSync", "willSave",
         ];
         TEXT_DOCUMENT_SYNC_WILL_SAVE_WAIT_UNTIL = "textDocumentSync.willSaveWaitUntil", [
-            "textDocumentSync",
-            "willSaveWaitUntil",
+            "textDocumentSync", "willSaveWaitUntil",
         ];
 
         /// A server announces it as well by a `textDocumentSync` with nothing in it.
@@ -6685,85 +4799,56 @@ pub mod capabilities {
         NOTEBOOK_DOCUMENT_SYNC_SAVE = "notebookDocumentSync.save", ["notebookDocumentSync", "save"];
         WORKSPACE_SYMBOL_PROVIDER = "workspaceSymbolProvider", ["workspaceSymbolProvider"];
         WORKSPACE_SYMBOL_PROVIDER_RESOLVE_PROVIDER = "workspaceSymbolProvider.resolveProvider", [
-            "workspaceSymbolProvider",
-            "resolveProvider",
+            "workspaceSymbolProvider", "resolveProvider",
         ];
         DIAGNOSTIC_PROVIDER_WORKSPACE_DIAGNOSTICS = "diagnosticProvider.workspaceDiagnostics", [
-            "diagnosticProvider",
-            "workspaceDiagnostics",
+            "diagnosticProvider", "workspaceDiagnostics",
         ];
         EXECUTE_COMMAND_PROVIDER = "executeCommandProvider", ["executeCommandProvider"];
         WORKSPACE_FILE_OPERATIONS_WILL_CREATE = "workspace.fileOperations.willCreate", [
-            "workspace",
-            "fileOperations",
-            "willCreate",
+            "workspace", "fileOperations", "willCreate",
         ];
         WORKSPACE_FILE_OPERATIONS_WILL_RENAME = "workspace.fileOperations.willRename", [
-            "workspace",
-            "fileOperations",
-            "willRename",
+            "workspace", "fileOperations", "willRename",
         ];
         WORKSPACE_FILE_OPERATIONS_WILL_DELETE = "workspace.fileOperations.willDelete", [
-            "workspace",
-            "fileOperations",
-            "willDelete",
+            "workspace", "fileOperations", "willDelete",
         ];
         WORKSPACE_FILE_OPERATIONS_DID_CREATE = "workspace.fileOperations.didCreate", [
-            "workspace",
-            "fileOperations",
-            "didCreate",
+            "workspace", "fileOperations", "didCreate",
         ];
         WORKSPACE_FILE_OPERATIONS_DID_RENAME = "workspace.fileOperations.didRename", [
-            "workspace",
-            "fileOperations",
-            "didRename",
+            "workspace", "fileOperations", "didRename",
         ];
         WORKSPACE_FILE_OPERATIONS_DID_DELETE = "workspace.fileOperations.didDelete", [
-            "workspace",
-            "fileOperations",
-            "didDelete",
+            "workspace", "fileOperations", "didDelete",
         ];
         WORKSPACE_WORKSPACE_FOLDERS_CHANGE_NOTIFICATIONS = "workspace.workspaceFolders.changeNotifications", [
-            "workspace",
-            "workspaceFolders",
-            "changeNotifications",
+            "workspace", "workspaceFolders", "changeNotifications",
         ];
         WINDOW_SHOW_DOCUMENT_SUPPORT = "window.showDocument.support", [
-            "window",
-            "showDocument",
-            "support",
+            "window", "showDocument", "support",
         ];
         WINDOW_WORK_DONE_PROGRESS = "window.workDoneProgress", ["window", "workDoneProgress"];
         WORKSPACE_CONFIGURATION = "workspace.configuration", ["workspace", "configuration"];
         WORKSPACE_WORKSPACE_FOLDERS = "workspace.workspaceFolders", [
-            "workspace",
-            "workspaceFolders",
+            "workspace", "workspaceFolders",
         ];
         WORKSPACE_APPLY_EDIT = "workspace.applyEdit", ["workspace", "applyEdit"];
         WORKSPACE_SEMANTIC_TOKENS_REFRESH_SUPPORT = "workspace.semanticTokens.refreshSupport", [
-            "workspace",
-            "semanticTokens",
-            "refreshSupport",
+            "workspace", "semanticTokens", "refreshSupport",
         ];
         WORKSPACE_CODE_LENS_REFRESH_SUPPORT = "workspace.codeLens.refreshSupport", [
-            "workspace",
-            "codeLens",
-            "refreshSupport",
+            "workspace", "codeLens", "refreshSupport",
         ];
         WORKSPACE_INLAY_HINT_REFRESH_SUPPORT = "workspace.inlayHint.refreshSupport", [
-            "workspace",
-            "inlayHint",
-            "refreshSupport",
+            "workspace", "inlayHint", "refreshSupport",
         ];
         WORKSPACE_INLINE_VALUE_REFRESH_SUPPORT = "workspace.inlineValue.refreshSupport", [
-            "workspace",
-            "inlineValue",
-            "refreshSupport",
+            "workspace", "inlineValue", "refreshSupport",
         ];
         WORKSPACE_DIAGNOSTICS_REFRESH_SUPPORT = "workspace.diagnostics.refreshSupport", [
-            "workspace",
-            "diagnostics",
-            "refreshSupport",
+            "workspace", "diagnostics", "refreshSupport",
         ];
     }
 }
@@ -7033,52 +5118,41 @@ mod tables {
             ]);
             END = State::end("End", &[]);
             BEFORE_CHOSEN_ACTION = State::linear("BeforeChosenAction", &[
-                send(m::CHOSEN_ACTION, END),
-                refuse(m::SHOW_MESSAGE_REQUEST_ERROR, END),
+                send(m::CHOSEN_ACTION, END), refuse(m::SHOW_MESSAGE_REQUEST_ERROR, END),
             ]);
             BEFORE_CAPABILITY_REGISTERED = State::linear("BeforeCapabilityRegistered", &[
-                send(m::CAPABILITY_REGISTERED, END),
-                refuse(m::REGISTER_CAPABILITY_ERROR, END),
+                send(m::CAPABILITY_REGISTERED, END), refuse(m::REGISTER_CAPABILITY_ERROR, END),
             ]);
             BEFORE_CAPABILITY_UNREGISTERED = State::linear("BeforeCapabilityUnregistered", &[
-                send(m::CAPABILITY_UNREGISTERED, END),
-                refuse(m::UNREGISTER_CAPABILITY_ERROR, END),
+                send(m::CAPABILITY_UNREGISTERED, END), refuse(m::UNREGISTER_CAPABILITY_ERROR, END),
             ]);
             BEFORE_CONFIGURATION_RESULT = State::linear("BeforeConfigurationResult", &[
-                send(m::CONFIGURATION_RESULT, END),
-                refuse(m::CONFIGURATION_ERROR, END),
+                send(m::CONFIGURATION_RESULT, END), refuse(m::CONFIGURATION_ERROR, END),
             ]);
             BEFORE_WORKSPACE_FOLDERS_RESULT = State::linear("BeforeWorkspaceFoldersResult", &[
-                send(m::WORKSPACE_FOLDERS_RESULT, END),
-                refuse(m::WORKSPACE_FOLDERS_ERROR, END),
+                send(m::WORKSPACE_FOLDERS_RESULT, END), refuse(m::WORKSPACE_FOLDERS_ERROR, END),
             ]);
             BEFORE_APPLY_EDIT_RESULT = State::linear("BeforeApplyEditResult", &[
-                send(m::APPLY_EDIT_RESULT, END),
-                refuse(m::APPLY_EDIT_ERROR, END),
+                send(m::APPLY_EDIT_RESULT, END), refuse(m::APPLY_EDIT_ERROR, END),
             ]);
             BEFORE_SHOW_DOCUMENT_RESULT = State::linear("BeforeShowDocumentResult", &[
-                send(m::SHOW_DOCUMENT_RESULT, END),
-                refuse(m::SHOW_DOCUMENT_ERROR, END),
+                send(m::SHOW_DOCUMENT_RESULT, END), refuse(m::SHOW_DOCUMENT_ERROR, END),
             ]);
             BEFORE_SEMANTIC_TOKENS_REFRESHED = State::linear("BeforeSemanticTokensRefreshed", &[
                 send(m::SEMANTIC_TOKENS_REFRESHED, END),
                 refuse(m::REFRESH_SEMANTIC_TOKENS_ERROR, END),
             ]);
             BEFORE_CODE_LENS_REFRESHED = State::linear("BeforeCodeLensRefreshed", &[
-                send(m::CODE_LENS_REFRESHED, END),
-                refuse(m::REFRESH_CODE_LENS_ERROR, END),
+                send(m::CODE_LENS_REFRESHED, END), refuse(m::REFRESH_CODE_LENS_ERROR, END),
             ]);
             BEFORE_INLAY_HINTS_REFRESHED = State::linear("BeforeInlayHintsRefreshed", &[
-                send(m::INLAY_HINTS_REFRESHED, END),
-                refuse(m::REFRESH_INLAY_HINTS_ERROR, END),
+                send(m::INLAY_HINTS_REFRESHED, END), refuse(m::REFRESH_INLAY_HINTS_ERROR, END),
             ]);
             BEFORE_INLINE_VALUES_REFRESHED = State::linear("BeforeInlineValuesRefreshed", &[
-                send(m::INLINE_VALUES_REFRESHED, END),
-                refuse(m::REFRESH_INLINE_VALUES_ERROR, END),
+                send(m::INLINE_VALUES_REFRESHED, END), refuse(m::REFRESH_INLINE_VALUES_ERROR, END),
             ]);
             BEFORE_DIAGNOSTICS_REFRESHED = State::linear("BeforeDiagnosticsRefreshed", &[
-                send(m::DIAGNOSTICS_REFRESHED, END),
-                refuse(m::REFRESH_DIAGNOSTICS_ERROR, END),
+                send(m::DIAGNOSTICS_REFRESHED, END), refuse(m::REFRESH_DIAGNOSTICS_ERROR, END),
             ]);
             CREATING = State::linear("Creating", &[
                 send(m::PROGRESS_CREATED, GOING),
@@ -7087,8 +5161,7 @@ mod tables {
                 receive(m::PROGRESS_END, BEFORE_PROGRESS_CREATED),
             ]);
             BEFORE_PROGRESS_CREATED = State::linear("BeforeProgressCreated", &[
-                send(m::PROGRESS_CREATED, END),
-                refuse(m::CREATE_PROGRESS_ERROR, END),
+                send(m::PROGRESS_CREATED, END), refuse(m::CREATE_PROGRESS_ERROR, END),
             ]);
             GOING = State::linear("Going", &[
                 send(m::CANCEL_PROGRESS, GOING),
@@ -7140,36 +5213,29 @@ mod tables {
                 send(m::DID_CLOSE_NOTEBOOK, END),
             ]);
             AWAITING_DECLARATION_RESULT = State::linear("AwaitingDeclarationResult", &[
-                receive(m::DECLARATION_RESULT, END),
-                refused(m::DECLARATION_ERROR, END),
+                receive(m::DECLARATION_RESULT, END), refused(m::DECLARATION_ERROR, END),
             ]);
             AWAITING_DEFINITION_RESULT = State::linear("AwaitingDefinitionResult", &[
-                receive(m::DEFINITION_RESULT, END),
-                refused(m::DEFINITION_ERROR, END),
+                receive(m::DEFINITION_RESULT, END), refused(m::DEFINITION_ERROR, END),
             ]);
             AWAITING_TYPE_DEFINITION_RESULT = State::linear("AwaitingTypeDefinitionResult", &[
-                receive(m::TYPE_DEFINITION_RESULT, END),
-                refused(m::TYPE_DEFINITION_ERROR, END),
+                receive(m::TYPE_DEFINITION_RESULT, END), refused(m::TYPE_DEFINITION_ERROR, END),
             ]);
             AWAITING_IMPLEMENTATION_RESULT = State::linear("AwaitingImplementationResult", &[
-                receive(m::IMPLEMENTATION_RESULT, END),
-                refused(m::IMPLEMENTATION_ERROR, END),
+                receive(m::IMPLEMENTATION_RESULT, END), refused(m::IMPLEMENTATION_ERROR, END),
             ]);
             AWAITING_REFERENCES_RESULT = State::linear("AwaitingReferencesResult", &[
-                receive(m::REFERENCES_RESULT, END),
-                refused(m::REFERENCES_ERROR, END),
+                receive(m::REFERENCES_RESULT, END), refused(m::REFERENCES_ERROR, END),
             ]);
             AWAITING_DOCUMENT_HIGHLIGHT_RESULT = State::linear("AwaitingDocumentHighlightResult", &[
                 receive(m::DOCUMENT_HIGHLIGHT_RESULT, END),
                 refused(m::DOCUMENT_HIGHLIGHT_ERROR, END),
             ]);
             AWAITING_DOCUMENT_SYMBOL_RESULT = State::linear("AwaitingDocumentSymbolResult", &[
-                receive(m::DOCUMENT_SYMBOL_RESULT, END),
-                refused(m::DOCUMENT_SYMBOL_ERROR, END),
+                receive(m::DOCUMENT_SYMBOL_RESULT, END), refused(m::DOCUMENT_SYMBOL_ERROR, END),
             ]);
             AWAITING_MONIKER_RESULT = State::linear("AwaitingMonikerResult", &[
-                receive(m::MONIKER_RESULT, END),
-                refused(m::MONIKER_ERROR, END),
+                receive(m::MONIKER_RESULT, END), refused(m::MONIKER_ERROR, END),
             ]);
             AWAITING_CALL_HIERARCHY_ITEMS = State::linear("AwaitingCallHierarchyItems", &[
                 receive(m::CALL_HIERARCHY_ITEMS, END),
@@ -7180,32 +5246,26 @@ mod tables {
                 refused(m::PREPARE_TYPE_HIERARCHY_ERROR, END),
             ]);
             AWAITING_HOVER_RESULT = State::linear("AwaitingHoverResult", &[
-                receive(m::HOVER_RESULT, END),
-                refused(m::HOVER_ERROR, END),
+                receive(m::HOVER_RESULT, END), refused(m::HOVER_ERROR, END),
             ]);
             AWAITING_SIGNATURE_HELP_RESULT = State::linear("AwaitingSignatureHelpResult", &[
-                receive(m::SIGNATURE_HELP_RESULT, END),
-                refused(m::SIGNATURE_HELP_ERROR, END),
+                receive(m::SIGNATURE_HELP_RESULT, END), refused(m::SIGNATURE_HELP_ERROR, END),
             ]);
             AWAITING_DOCUMENT_DIAGNOSTIC_RESULT = State::linear("AwaitingDocumentDiagnosticResult", &[
                 receive(m::DOCUMENT_DIAGNOSTIC_RESULT, END),
                 refused(m::DOCUMENT_DIAGNOSTIC_ERROR, END),
             ]);
             AWAITING_CODE_LENS_RESULT = State::linear("AwaitingCodeLensResult", &[
-                receive(m::CODE_LENS_RESULT, END),
-                refused(m::CODE_LENS_ERROR, END),
+                receive(m::CODE_LENS_RESULT, END), refused(m::CODE_LENS_ERROR, END),
             ]);
             AWAITING_DOCUMENT_LINK_RESULT = State::linear("AwaitingDocumentLinkResult", &[
-                receive(m::DOCUMENT_LINK_RESULT, END),
-                refused(m::DOCUMENT_LINK_ERROR, END),
+                receive(m::DOCUMENT_LINK_RESULT, END), refused(m::DOCUMENT_LINK_ERROR, END),
             ]);
             AWAITING_FOLDING_RANGE_RESULT = State::linear("AwaitingFoldingRangeResult", &[
-                receive(m::FOLDING_RANGE_RESULT, END),
-                refused(m::FOLDING_RANGE_ERROR, END),
+                receive(m::FOLDING_RANGE_RESULT, END), refused(m::FOLDING_RANGE_ERROR, END),
             ]);
             AWAITING_SELECTION_RANGE_RESULT = State::linear("AwaitingSelectionRangeResult", &[
-                receive(m::SELECTION_RANGE_RESULT, END),
-                refused(m::SELECTION_RANGE_ERROR, END),
+                receive(m::SELECTION_RANGE_RESULT, END), refused(m::SELECTION_RANGE_ERROR, END),
             ]);
             AWAITING_SEMANTIC_TOKENS_FULL_RESULT = State::linear("AwaitingSemanticTokensFullResult", &[
                 receive(m::SEMANTIC_TOKENS_FULL_RESULT, END),
@@ -7220,92 +5280,74 @@ mod tables {
                 refused(m::SEMANTIC_TOKENS_RANGE_ERROR, END),
             ]);
             AWAITING_INLAY_HINT_RESULT = State::linear("AwaitingInlayHintResult", &[
-                receive(m::INLAY_HINT_RESULT, END),
-                refused(m::INLAY_HINT_ERROR, END),
+                receive(m::INLAY_HINT_RESULT, END), refused(m::INLAY_HINT_ERROR, END),
             ]);
             AWAITING_INLINE_VALUE_RESULT = State::linear("AwaitingInlineValueResult", &[
-                receive(m::INLINE_VALUE_RESULT, END),
-                refused(m::INLINE_VALUE_ERROR, END),
+                receive(m::INLINE_VALUE_RESULT, END), refused(m::INLINE_VALUE_ERROR, END),
             ]);
             AWAITING_DOCUMENT_COLOR_RESULT = State::linear("AwaitingDocumentColorResult", &[
-                receive(m::DOCUMENT_COLOR_RESULT, END),
-                refused(m::DOCUMENT_COLOR_ERROR, END),
+                receive(m::DOCUMENT_COLOR_RESULT, END), refused(m::DOCUMENT_COLOR_ERROR, END),
             ]);
             AWAITING_COLOR_PRESENTATION_RESULT = State::linear("AwaitingColorPresentationResult", &[
                 receive(m::COLOR_PRESENTATION_RESULT, END),
                 refused(m::COLOR_PRESENTATION_ERROR, END),
             ]);
             AWAITING_COMPLETION_RESULT = State::linear("AwaitingCompletionResult", &[
-                receive(m::COMPLETION_RESULT, END),
-                refused(m::COMPLETION_ERROR, END),
+                receive(m::COMPLETION_RESULT, END), refused(m::COMPLETION_ERROR, END),
             ]);
             AWAITING_CODE_ACTION_RESULT = State::linear("AwaitingCodeActionResult", &[
-                receive(m::CODE_ACTION_RESULT, END),
-                refused(m::CODE_ACTION_ERROR, END),
+                receive(m::CODE_ACTION_RESULT, END), refused(m::CODE_ACTION_ERROR, END),
             ]);
             AWAITING_FORMATTING_RESULT = State::linear("AwaitingFormattingResult", &[
-                receive(m::FORMATTING_RESULT, END),
-                refused(m::FORMATTING_ERROR, END),
+                receive(m::FORMATTING_RESULT, END), refused(m::FORMATTING_ERROR, END),
             ]);
             AWAITING_RANGE_FORMATTING_RESULT = State::linear("AwaitingRangeFormattingResult", &[
-                receive(m::RANGE_FORMATTING_RESULT, END),
-                refused(m::RANGE_FORMATTING_ERROR, END),
+                receive(m::RANGE_FORMATTING_RESULT, END), refused(m::RANGE_FORMATTING_ERROR, END),
             ]);
             AWAITING_ON_TYPE_FORMATTING_RESULT = State::linear("AwaitingOnTypeFormattingResult", &[
                 receive(m::ON_TYPE_FORMATTING_RESULT, END),
                 refused(m::ON_TYPE_FORMATTING_ERROR, END),
             ]);
             AWAITING_PREPARE_RENAME_RESULT = State::linear("AwaitingPrepareRenameResult", &[
-                receive(m::PREPARE_RENAME_RESULT, END),
-                refused(m::PREPARE_RENAME_ERROR, END),
+                receive(m::PREPARE_RENAME_RESULT, END), refused(m::PREPARE_RENAME_ERROR, END),
             ]);
             AWAITING_RENAME_RESULT = State::linear("AwaitingRenameResult", &[
-                receive(m::RENAME_RESULT, END),
-                refused(m::RENAME_ERROR, END),
+                receive(m::RENAME_RESULT, END), refused(m::RENAME_ERROR, END),
             ]);
             AWAITING_LINKED_EDITING_RANGE_RESULT = State::linear("AwaitingLinkedEditingRangeResult", &[
                 receive(m::LINKED_EDITING_RANGE_RESULT, END),
                 refused(m::LINKED_EDITING_RANGE_ERROR, END),
             ]);
             AWAITING_INCOMING_CALLS_RESULT = State::linear("AwaitingIncomingCallsResult", &[
-                receive(m::INCOMING_CALLS_RESULT, END),
-                refused(m::INCOMING_CALLS_ERROR, END),
+                receive(m::INCOMING_CALLS_RESULT, END), refused(m::INCOMING_CALLS_ERROR, END),
             ]);
             AWAITING_OUTGOING_CALLS_RESULT = State::linear("AwaitingOutgoingCallsResult", &[
-                receive(m::OUTGOING_CALLS_RESULT, END),
-                refused(m::OUTGOING_CALLS_ERROR, END),
+                receive(m::OUTGOING_CALLS_RESULT, END), refused(m::OUTGOING_CALLS_ERROR, END),
             ]);
             AWAITING_SUPERTYPES_RESULT = State::linear("AwaitingSupertypesResult", &[
-                receive(m::SUPERTYPES_RESULT, END),
-                refused(m::SUPERTYPES_ERROR, END),
+                receive(m::SUPERTYPES_RESULT, END), refused(m::SUPERTYPES_ERROR, END),
             ]);
             AWAITING_SUBTYPES_RESULT = State::linear("AwaitingSubtypesResult", &[
-                receive(m::SUBTYPES_RESULT, END),
-                refused(m::SUBTYPES_ERROR, END),
+                receive(m::SUBTYPES_RESULT, END), refused(m::SUBTYPES_ERROR, END),
             ]);
             AWAITING_RESOLVED_CODE_LENS = State::linear("AwaitingResolvedCodeLens", &[
-                receive(m::RESOLVED_CODE_LENS, END),
-                refused(m::RESOLVE_CODE_LENS_ERROR, END),
+                receive(m::RESOLVED_CODE_LENS, END), refused(m::RESOLVE_CODE_LENS_ERROR, END),
             ]);
             AWAITING_RESOLVED_DOCUMENT_LINK = State::linear("AwaitingResolvedDocumentLink", &[
                 receive(m::RESOLVED_DOCUMENT_LINK, END),
                 refused(m::RESOLVE_DOCUMENT_LINK_ERROR, END),
             ]);
             AWAITING_RESOLVED_INLAY_HINT = State::linear("AwaitingResolvedInlayHint", &[
-                receive(m::RESOLVED_INLAY_HINT, END),
-                refused(m::RESOLVE_INLAY_HINT_ERROR, END),
+                receive(m::RESOLVED_INLAY_HINT, END), refused(m::RESOLVE_INLAY_HINT_ERROR, END),
             ]);
             AWAITING_RESOLVED_COMPLETION = State::linear("AwaitingResolvedCompletion", &[
-                receive(m::RESOLVED_COMPLETION, END),
-                refused(m::RESOLVE_COMPLETION_ERROR, END),
+                receive(m::RESOLVED_COMPLETION, END), refused(m::RESOLVE_COMPLETION_ERROR, END),
             ]);
             AWAITING_RESOLVED_CODE_ACTION = State::linear("AwaitingResolvedCodeAction", &[
-                receive(m::RESOLVED_CODE_ACTION, END),
-                refused(m::RESOLVE_CODE_ACTION_ERROR, END),
+                receive(m::RESOLVED_CODE_ACTION, END), refused(m::RESOLVE_CODE_ACTION_ERROR, END),
             ]);
             AWAITING_WORKSPACE_SYMBOL_RESULT = State::linear("AwaitingWorkspaceSymbolResult", &[
-                receive(m::WORKSPACE_SYMBOL_RESULT, END),
-                refused(m::WORKSPACE_SYMBOL_ERROR, END),
+                receive(m::WORKSPACE_SYMBOL_RESULT, END), refused(m::WORKSPACE_SYMBOL_ERROR, END),
             ]);
             AWAITING_RESOLVED_WORKSPACE_SYMBOL = State::linear("AwaitingResolvedWorkspaceSymbol", &[
                 receive(m::RESOLVED_WORKSPACE_SYMBOL, END),
@@ -7316,24 +5358,19 @@ mod tables {
                 refused(m::WORKSPACE_DIAGNOSTIC_ERROR, END),
             ]);
             AWAITING_EXECUTE_COMMAND_RESULT = State::linear("AwaitingExecuteCommandResult", &[
-                receive(m::EXECUTE_COMMAND_RESULT, END),
-                refused(m::EXECUTE_COMMAND_ERROR, END),
+                receive(m::EXECUTE_COMMAND_RESULT, END), refused(m::EXECUTE_COMMAND_ERROR, END),
             ]);
             AWAITING_WILL_CREATE_FILES_EDIT = State::linear("AwaitingWillCreateFilesEdit", &[
-                receive(m::WILL_CREATE_FILES_EDIT, END),
-                refused(m::WILL_CREATE_FILES_ERROR, END),
+                receive(m::WILL_CREATE_FILES_EDIT, END), refused(m::WILL_CREATE_FILES_ERROR, END),
             ]);
             AWAITING_WILL_RENAME_FILES_EDIT = State::linear("AwaitingWillRenameFilesEdit", &[
-                receive(m::WILL_RENAME_FILES_EDIT, END),
-                refused(m::WILL_RENAME_FILES_ERROR, END),
+                receive(m::WILL_RENAME_FILES_EDIT, END), refused(m::WILL_RENAME_FILES_ERROR, END),
             ]);
             AWAITING_WILL_DELETE_FILES_EDIT = State::linear("AwaitingWillDeleteFilesEdit", &[
-                receive(m::WILL_DELETE_FILES_EDIT, END),
-                refused(m::WILL_DELETE_FILES_ERROR, END),
+                receive(m::WILL_DELETE_FILES_EDIT, END), refused(m::WILL_DELETE_FILES_ERROR, END),
             ]);
             AWAITING_WILL_SAVE_EDITS = State::linear("AwaitingWillSaveEdits", &[
-                receive(m::WILL_SAVE_EDITS, END),
-                refused(m::WILL_SAVE_WAIT_UNTIL_ERROR, END),
+                receive(m::WILL_SAVE_EDITS, END), refused(m::WILL_SAVE_WAIT_UNTIL_ERROR, END),
             ]);
         }
     }
@@ -7557,52 +5594,43 @@ mod tables {
             ]);
             END = State::end("End", &[]);
             AWAITING_CHOSEN_ACTION = State::linear("AwaitingChosenAction", &[
-                receive(m::CHOSEN_ACTION, END),
-                refused(m::SHOW_MESSAGE_REQUEST_ERROR, END),
+                receive(m::CHOSEN_ACTION, END), refused(m::SHOW_MESSAGE_REQUEST_ERROR, END),
             ]);
             AWAITING_CAPABILITY_REGISTERED = State::linear("AwaitingCapabilityRegistered", &[
-                receive(m::CAPABILITY_REGISTERED, END),
-                refused(m::REGISTER_CAPABILITY_ERROR, END),
+                receive(m::CAPABILITY_REGISTERED, END), refused(m::REGISTER_CAPABILITY_ERROR, END),
             ]);
             AWAITING_CAPABILITY_UNREGISTERED = State::linear("AwaitingCapabilityUnregistered", &[
                 receive(m::CAPABILITY_UNREGISTERED, END),
                 refused(m::UNREGISTER_CAPABILITY_ERROR, END),
             ]);
             AWAITING_CONFIGURATION_RESULT = State::linear("AwaitingConfigurationResult", &[
-                receive(m::CONFIGURATION_RESULT, END),
-                refused(m::CONFIGURATION_ERROR, END),
+                receive(m::CONFIGURATION_RESULT, END), refused(m::CONFIGURATION_ERROR, END),
             ]);
             AWAITING_WORKSPACE_FOLDERS_RESULT = State::linear("AwaitingWorkspaceFoldersResult", &[
-                receive(m::WORKSPACE_FOLDERS_RESULT, END),
-                refused(m::WORKSPACE_FOLDERS_ERROR, END),
+                receive(m::WORKSPACE_FOLDERS_RESULT, END), refused(m::WORKSPACE_FOLDERS_ERROR, END),
             ]);
             AWAITING_APPLY_EDIT_RESULT = State::linear("AwaitingApplyEditResult", &[
-                receive(m::APPLY_EDIT_RESULT, END),
-                refused(m::APPLY_EDIT_ERROR, END),
+                receive(m::APPLY_EDIT_RESULT, END), refused(m::APPLY_EDIT_ERROR, END),
             ]);
             AWAITING_SHOW_DOCUMENT_RESULT = State::linear("AwaitingShowDocumentResult", &[
-                receive(m::SHOW_DOCUMENT_RESULT, END),
-                refused(m::SHOW_DOCUMENT_ERROR, END),
+                receive(m::SHOW_DOCUMENT_RESULT, END), refused(m::SHOW_DOCUMENT_ERROR, END),
             ]);
             AWAITING_SEMANTIC_TOKENS_REFRESHED = State::linear("AwaitingSemanticTokensRefreshed", &[
                 receive(m::SEMANTIC_TOKENS_REFRESHED, END),
                 refused(m::REFRESH_SEMANTIC_TOKENS_ERROR, END),
             ]);
             AWAITING_CODE_LENS_REFRESHED = State::linear("AwaitingCodeLensRefreshed", &[
-                receive(m::CODE_LENS_REFRESHED, END),
-                refused(m::REFRESH_CODE_LENS_ERROR, END),
+                receive(m::CODE_LENS_REFRESHED, END), refused(m::REFRESH_CODE_LENS_ERROR, END),
             ]);
             AWAITING_INLAY_HINTS_REFRESHED = State::linear("AwaitingInlayHintsRefreshed", &[
-                receive(m::INLAY_HINTS_REFRESHED, END),
-                refused(m::REFRESH_INLAY_HINTS_ERROR, END),
+                receive(m::INLAY_HINTS_REFRESHED, END), refused(m::REFRESH_INLAY_HINTS_ERROR, END),
             ]);
             AWAITING_INLINE_VALUES_REFRESHED = State::linear("AwaitingInlineValuesRefreshed", &[
                 receive(m::INLINE_VALUES_REFRESHED, END),
                 refused(m::REFRESH_INLINE_VALUES_ERROR, END),
             ]);
             AWAITING_DIAGNOSTICS_REFRESHED = State::linear("AwaitingDiagnosticsRefreshed", &[
-                receive(m::DIAGNOSTICS_REFRESHED, END),
-                refused(m::REFRESH_DIAGNOSTICS_ERROR, END),
+                receive(m::DIAGNOSTICS_REFRESHED, END), refused(m::REFRESH_DIAGNOSTICS_ERROR, END),
             ]);
             CREATING = State::linear("Creating", &[
                 send(m::PROGRESS, CREATING),
@@ -7611,8 +5639,7 @@ mod tables {
                 refused(m::CREATE_PROGRESS_ERROR, END),
             ]);
             AWAITING_PROGRESS_CREATED = State::linear("AwaitingProgressCreated", &[
-                receive(m::PROGRESS_CREATED, END),
-                refused(m::CREATE_PROGRESS_ERROR, END),
+                receive(m::PROGRESS_CREATED, END), refused(m::CREATE_PROGRESS_ERROR, END),
             ]);
             GOING = State::linear("Going", &[
                 send(m::PROGRESS, GOING),
@@ -7664,72 +5691,55 @@ mod tables {
                 receive(m::DID_CLOSE_NOTEBOOK, END),
             ]);
             BEFORE_DECLARATION_RESULT = State::linear("BeforeDeclarationResult", &[
-                send(m::DECLARATION_RESULT, END),
-                refuse(m::DECLARATION_ERROR, END),
+                send(m::DECLARATION_RESULT, END), refuse(m::DECLARATION_ERROR, END),
             ]);
             BEFORE_DEFINITION_RESULT = State::linear("BeforeDefinitionResult", &[
-                send(m::DEFINITION_RESULT, END),
-                refuse(m::DEFINITION_ERROR, END),
+                send(m::DEFINITION_RESULT, END), refuse(m::DEFINITION_ERROR, END),
             ]);
             BEFORE_TYPE_DEFINITION_RESULT = State::linear("BeforeTypeDefinitionResult", &[
-                send(m::TYPE_DEFINITION_RESULT, END),
-                refuse(m::TYPE_DEFINITION_ERROR, END),
+                send(m::TYPE_DEFINITION_RESULT, END), refuse(m::TYPE_DEFINITION_ERROR, END),
             ]);
             BEFORE_IMPLEMENTATION_RESULT = State::linear("BeforeImplementationResult", &[
-                send(m::IMPLEMENTATION_RESULT, END),
-                refuse(m::IMPLEMENTATION_ERROR, END),
+                send(m::IMPLEMENTATION_RESULT, END), refuse(m::IMPLEMENTATION_ERROR, END),
             ]);
             BEFORE_REFERENCES_RESULT = State::linear("BeforeReferencesResult", &[
-                send(m::REFERENCES_RESULT, END),
-                refuse(m::REFERENCES_ERROR, END),
+                send(m::REFERENCES_RESULT, END), refuse(m::REFERENCES_ERROR, END),
             ]);
             BEFORE_DOCUMENT_HIGHLIGHT_RESULT = State::linear("BeforeDocumentHighlightResult", &[
-                send(m::DOCUMENT_HIGHLIGHT_RESULT, END),
-                refuse(m::DOCUMENT_HIGHLIGHT_ERROR, END),
+                send(m::DOCUMENT_HIGHLIGHT_RESULT, END), refuse(m::DOCUMENT_HIGHLIGHT_ERROR, END),
             ]);
             BEFORE_DOCUMENT_SYMBOL_RESULT = State::linear("BeforeDocumentSymbolResult", &[
-                send(m::DOCUMENT_SYMBOL_RESULT, END),
-                refuse(m::DOCUMENT_SYMBOL_ERROR, END),
+                send(m::DOCUMENT_SYMBOL_RESULT, END), refuse(m::DOCUMENT_SYMBOL_ERROR, END),
             ]);
             BEFORE_MONIKER_RESULT = State::linear("BeforeMonikerResult", &[
-                send(m::MONIKER_RESULT, END),
-                refuse(m::MONIKER_ERROR, END),
+                send(m::MONIKER_RESULT, END), refuse(m::MONIKER_ERROR, END),
             ]);
             BEFORE_CALL_HIERARCHY_ITEMS = State::linear("BeforeCallHierarchyItems", &[
-                send(m::CALL_HIERARCHY_ITEMS, END),
-                refuse(m::PREPARE_CALL_HIERARCHY_ERROR, END),
+                send(m::CALL_HIERARCHY_ITEMS, END), refuse(m::PREPARE_CALL_HIERARCHY_ERROR, END),
             ]);
             BEFORE_TYPE_HIERARCHY_ITEMS = State::linear("BeforeTypeHierarchyItems", &[
-                send(m::TYPE_HIERARCHY_ITEMS, END),
-                refuse(m::PREPARE_TYPE_HIERARCHY_ERROR, END),
+                send(m::TYPE_HIERARCHY_ITEMS, END), refuse(m::PREPARE_TYPE_HIERARCHY_ERROR, END),
             ]);
             BEFORE_HOVER_RESULT = State::linear("BeforeHoverResult", &[
-                send(m::HOVER_RESULT, END),
-                refuse(m::HOVER_ERROR, END),
+                send(m::HOVER_RESULT, END), refuse(m::HOVER_ERROR, END),
             ]);
             BEFORE_SIGNATURE_HELP_RESULT = State::linear("BeforeSignatureHelpResult", &[
-                send(m::SIGNATURE_HELP_RESULT, END),
-                refuse(m::SIGNATURE_HELP_ERROR, END),
+                send(m::SIGNATURE_HELP_RESULT, END), refuse(m::SIGNATURE_HELP_ERROR, END),
             ]);
             BEFORE_DOCUMENT_DIAGNOSTIC_RESULT = State::linear("BeforeDocumentDiagnosticResult", &[
-                send(m::DOCUMENT_DIAGNOSTIC_RESULT, END),
-                refuse(m::DOCUMENT_DIAGNOSTIC_ERROR, END),
+                send(m::DOCUMENT_DIAGNOSTIC_RESULT, END), refuse(m::DOCUMENT_DIAGNOSTIC_ERROR, END),
             ]);
             BEFORE_CODE_LENS_RESULT = State::linear("BeforeCodeLensResult", &[
-                send(m::CODE_LENS_RESULT, END),
-                refuse(m::CODE_LENS_ERROR, END),
+                send(m::CODE_LENS_RESULT, END), refuse(m::CODE_LENS_ERROR, END),
             ]);
             BEFORE_DOCUMENT_LINK_RESULT = State::linear("BeforeDocumentLinkResult", &[
-                send(m::DOCUMENT_LINK_RESULT, END),
-                refuse(m::DOCUMENT_LINK_ERROR, END),
+                send(m::DOCUMENT_LINK_RESULT, END), refuse(m::DOCUMENT_LINK_ERROR, END),
             ]);
             BEFORE_FOLDING_RANGE_RESULT = State::linear("BeforeFoldingRangeResult", &[
-                send(m::FOLDING_RANGE_RESULT, END),
-                refuse(m::FOLDING_RANGE_ERROR, END),
+                send(m::FOLDING_RANGE_RESULT, END), refuse(m::FOLDING_RANGE_ERROR, END),
             ]);
             BEFORE_SELECTION_RANGE_RESULT = State::linear("BeforeSelectionRangeResult", &[
-                send(m::SELECTION_RANGE_RESULT, END),
-                refuse(m::SELECTION_RANGE_ERROR, END),
+                send(m::SELECTION_RANGE_RESULT, END), refuse(m::SELECTION_RANGE_ERROR, END),
             ]);
             BEFORE_SEMANTIC_TOKENS_FULL_RESULT = State::linear("BeforeSemanticTokensFullResult", &[
                 send(m::SEMANTIC_TOKENS_FULL_RESULT, END),
@@ -7744,92 +5754,71 @@ mod tables {
                 refuse(m::SEMANTIC_TOKENS_RANGE_ERROR, END),
             ]);
             BEFORE_INLAY_HINT_RESULT = State::linear("BeforeInlayHintResult", &[
-                send(m::INLAY_HINT_RESULT, END),
-                refuse(m::INLAY_HINT_ERROR, END),
+                send(m::INLAY_HINT_RESULT, END), refuse(m::INLAY_HINT_ERROR, END),
             ]);
             BEFORE_INLINE_VALUE_RESULT = State::linear("BeforeInlineValueResult", &[
-                send(m::INLINE_VALUE_RESULT, END),
-                refuse(m::INLINE_VALUE_ERROR, END),
+                send(m::INLINE_VALUE_RESULT, END), refuse(m::INLINE_VALUE_ERROR, END),
             ]);
             BEFORE_DOCUMENT_COLOR_RESULT = State::linear("BeforeDocumentColorResult", &[
-                send(m::DOCUMENT_COLOR_RESULT, END),
-                refuse(m::DOCUMENT_COLOR_ERROR, END),
+                send(m::DOCUMENT_COLOR_RESULT, END), refuse(m::DOCUMENT_COLOR_ERROR, END),
             ]);
             BEFORE_COLOR_PRESENTATION_RESULT = State::linear("BeforeColorPresentationResult", &[
-                send(m::COLOR_PRESENTATION_RESULT, END),
-                refuse(m::COLOR_PRESENTATION_ERROR, END),
+                send(m::COLOR_PRESENTATION_RESULT, END), refuse(m::COLOR_PRESENTATION_ERROR, END),
             ]);
             BEFORE_COMPLETION_RESULT = State::linear("BeforeCompletionResult", &[
-                send(m::COMPLETION_RESULT, END),
-                refuse(m::COMPLETION_ERROR, END),
+                send(m::COMPLETION_RESULT, END), refuse(m::COMPLETION_ERROR, END),
             ]);
             BEFORE_CODE_ACTION_RESULT = State::linear("BeforeCodeActionResult", &[
-                send(m::CODE_ACTION_RESULT, END),
-                refuse(m::CODE_ACTION_ERROR, END),
+                send(m::CODE_ACTION_RESULT, END), refuse(m::CODE_ACTION_ERROR, END),
             ]);
             BEFORE_FORMATTING_RESULT = State::linear("BeforeFormattingResult", &[
-                send(m::FORMATTING_RESULT, END),
-                refuse(m::FORMATTING_ERROR, END),
+                send(m::FORMATTING_RESULT, END), refuse(m::FORMATTING_ERROR, END),
             ]);
             BEFORE_RANGE_FORMATTING_RESULT = State::linear("BeforeRangeFormattingResult", &[
-                send(m::RANGE_FORMATTING_RESULT, END),
-                refuse(m::RANGE_FORMATTING_ERROR, END),
+                send(m::RANGE_FORMATTING_RESULT, END), refuse(m::RANGE_FORMATTING_ERROR, END),
             ]);
             BEFORE_ON_TYPE_FORMATTING_RESULT = State::linear("BeforeOnTypeFormattingResult", &[
-                send(m::ON_TYPE_FORMATTING_RESULT, END),
-                refuse(m::ON_TYPE_FORMATTING_ERROR, END),
+                send(m::ON_TYPE_FORMATTING_RESULT, END), refuse(m::ON_TYPE_FORMATTING_ERROR, END),
             ]);
             BEFORE_PREPARE_RENAME_RESULT = State::linear("BeforePrepareRenameResult", &[
-                send(m::PREPARE_RENAME_RESULT, END),
-                refuse(m::PREPARE_RENAME_ERROR, END),
+                send(m::PREPARE_RENAME_RESULT, END), refuse(m::PREPARE_RENAME_ERROR, END),
             ]);
             BEFORE_RENAME_RESULT = State::linear("BeforeRenameResult", &[
-                send(m::RENAME_RESULT, END),
-                refuse(m::RENAME_ERROR, END),
+                send(m::RENAME_RESULT, END), refuse(m::RENAME_ERROR, END),
             ]);
             BEFORE_LINKED_EDITING_RANGE_RESULT = State::linear("BeforeLinkedEditingRangeResult", &[
                 send(m::LINKED_EDITING_RANGE_RESULT, END),
                 refuse(m::LINKED_EDITING_RANGE_ERROR, END),
             ]);
             BEFORE_INCOMING_CALLS_RESULT = State::linear("BeforeIncomingCallsResult", &[
-                send(m::INCOMING_CALLS_RESULT, END),
-                refuse(m::INCOMING_CALLS_ERROR, END),
+                send(m::INCOMING_CALLS_RESULT, END), refuse(m::INCOMING_CALLS_ERROR, END),
             ]);
             BEFORE_OUTGOING_CALLS_RESULT = State::linear("BeforeOutgoingCallsResult", &[
-                send(m::OUTGOING_CALLS_RESULT, END),
-                refuse(m::OUTGOING_CALLS_ERROR, END),
+                send(m::OUTGOING_CALLS_RESULT, END), refuse(m::OUTGOING_CALLS_ERROR, END),
             ]);
             BEFORE_SUPERTYPES_RESULT = State::linear("BeforeSupertypesResult", &[
-                send(m::SUPERTYPES_RESULT, END),
-                refuse(m::SUPERTYPES_ERROR, END),
+                send(m::SUPERTYPES_RESULT, END), refuse(m::SUPERTYPES_ERROR, END),
             ]);
             BEFORE_SUBTYPES_RESULT = State::linear("BeforeSubtypesResult", &[
-                send(m::SUBTYPES_RESULT, END),
-                refuse(m::SUBTYPES_ERROR, END),
+                send(m::SUBTYPES_RESULT, END), refuse(m::SUBTYPES_ERROR, END),
             ]);
             BEFORE_RESOLVED_CODE_LENS = State::linear("BeforeResolvedCodeLens", &[
-                send(m::RESOLVED_CODE_LENS, END),
-                refuse(m::RESOLVE_CODE_LENS_ERROR, END),
+                send(m::RESOLVED_CODE_LENS, END), refuse(m::RESOLVE_CODE_LENS_ERROR, END),
             ]);
             BEFORE_RESOLVED_DOCUMENT_LINK = State::linear("BeforeResolvedDocumentLink", &[
-                send(m::RESOLVED_DOCUMENT_LINK, END),
-                refuse(m::RESOLVE_DOCUMENT_LINK_ERROR, END),
+                send(m::RESOLVED_DOCUMENT_LINK, END), refuse(m::RESOLVE_DOCUMENT_LINK_ERROR, END),
             ]);
             BEFORE_RESOLVED_INLAY_HINT = State::linear("BeforeResolvedInlayHint", &[
-                send(m::RESOLVED_INLAY_HINT, END),
-                refuse(m::RESOLVE_INLAY_HINT_ERROR, END),
+                send(m::RESOLVED_INLAY_HINT, END), refuse(m::RESOLVE_INLAY_HINT_ERROR, END),
             ]);
             BEFORE_RESOLVED_COMPLETION = State::linear("BeforeResolvedCompletion", &[
-                send(m::RESOLVED_COMPLETION, END),
-                refuse(m::RESOLVE_COMPLETION_ERROR, END),
+                send(m::RESOLVED_COMPLETION, END), refuse(m::RESOLVE_COMPLETION_ERROR, END),
             ]);
             BEFORE_RESOLVED_CODE_ACTION = State::linear("BeforeResolvedCodeAction", &[
-                send(m::RESOLVED_CODE_ACTION, END),
-                refuse(m::RESOLVE_CODE_ACTION_ERROR, END),
+                send(m::RESOLVED_CODE_ACTION, END), refuse(m::RESOLVE_CODE_ACTION_ERROR, END),
             ]);
             BEFORE_WORKSPACE_SYMBOL_RESULT = State::linear("BeforeWorkspaceSymbolResult", &[
-                send(m::WORKSPACE_SYMBOL_RESULT, END),
-                refuse(m::WORKSPACE_SYMBOL_ERROR, END),
+                send(m::WORKSPACE_SYMBOL_RESULT, END), refuse(m::WORKSPACE_SYMBOL_ERROR, END),
             ]);
             BEFORE_RESOLVED_WORKSPACE_SYMBOL = State::linear("BeforeResolvedWorkspaceSymbol", &[
                 send(m::RESOLVED_WORKSPACE_SYMBOL, END),
@@ -7840,24 +5829,19 @@ mod tables {
                 refuse(m::WORKSPACE_DIAGNOSTIC_ERROR, END),
             ]);
             BEFORE_EXECUTE_COMMAND_RESULT = State::linear("BeforeExecuteCommandResult", &[
-                send(m::EXECUTE_COMMAND_RESULT, END),
-                refuse(m::EXECUTE_COMMAND_ERROR, END),
+                send(m::EXECUTE_COMMAND_RESULT, END), refuse(m::EXECUTE_COMMAND_ERROR, END),
             ]);
             BEFORE_WILL_CREATE_FILES_EDIT = State::linear("BeforeWillCreateFilesEdit", &[
-                send(m::WILL_CREATE_FILES_EDIT, END),
-                refuse(m::WILL_CREATE_FILES_ERROR, END),
+                send(m::WILL_CREATE_FILES_EDIT, END), refuse(m::WILL_CREATE_FILES_ERROR, END),
             ]);
             BEFORE_WILL_RENAME_FILES_EDIT = State::linear("BeforeWillRenameFilesEdit", &[
-                send(m::WILL_RENAME_FILES_EDIT, END),
-                refuse(m::WILL_RENAME_FILES_ERROR, END),
+                send(m::WILL_RENAME_FILES_EDIT, END), refuse(m::WILL_RENAME_FILES_ERROR, END),
             ]);
             BEFORE_WILL_DELETE_FILES_EDIT = State::linear("BeforeWillDeleteFilesEdit", &[
-                send(m::WILL_DELETE_FILES_EDIT, END),
-                refuse(m::WILL_DELETE_FILES_ERROR, END),
+                send(m::WILL_DELETE_FILES_EDIT, END), refuse(m::WILL_DELETE_FILES_ERROR, END),
             ]);
             BEFORE_WILL_SAVE_EDITS = State::linear("BeforeWillSaveEdits", &[
-                send(m::WILL_SAVE_EDITS, END),
-                refuse(m::WILL_SAVE_WAIT_UNTIL_ERROR, END),
+                send(m::WILL_SAVE_EDITS, END), refuse(m::WILL_SAVE_WAIT_UNTIL_ERROR, END),
             ]);
         }
     }

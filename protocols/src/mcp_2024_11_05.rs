@@ -11,111 +11,98 @@ use runtime::__private as typed;
 pub use runtime::Error as McpError;
 
 #[cfg(feature = "2024-11-05")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// Uninit [should "L5" out, should "L6" in] = !Initialize . AwaitingResult
-/// ```
-///
-/// A state of [`McpServer`]; `handshake.session`:
-///
-/// ```text
-/// McpServer::Uninit [should "L6" out, should "L5" in] = ?Initialize . AwaitingResult
-/// ```
-#[derive(Debug)]
-pub struct Uninit;
+typed::roles::markers! {
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// Uninit [should "L5" out, should "L6" in] = !Initialize . AwaitingResult
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `handshake.session`:
+    ///
+    /// ```text
+    /// McpServer::Uninit [should "L6" out, should "L5" in] = ?Initialize . AwaitingResult
+    /// ```
+    Uninit;
 
-#[cfg(feature = "2024-11-05")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// AwaitingResult [should "L5" out, should "L6" in] = ?InitializeResult . (AwaitingNotif, ListChanges)
-/// ```
-///
-/// A state of [`McpServer`]; `handshake.session`:
-///
-/// ```text
-/// McpServer::AwaitingResult [should "L6" out, should "L5" in] =
-///     !InitializeResult . (AwaitingNotif, dual ClientToServer)
-/// ```
-#[derive(Debug)]
-pub struct AwaitingResult;
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// AwaitingResult [should "L5" out, should "L6" in] = ?InitializeResult . (AwaitingNotif, ListChanges)
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `handshake.session`:
+    ///
+    /// ```text
+    /// McpServer::AwaitingResult [should "L6" out, should "L5" in] =
+    ///     !InitializeResult . (AwaitingNotif, dual ClientToServer)
+    /// ```
+    AwaitingResult;
 
-#[cfg(feature = "2024-11-05")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// AwaitingNotif [should "L4" out, should "L6" in] = !Initialized . Active ⊕ End
-/// ```
-///
-/// A state of [`McpServer`]; `handshake.session`:
-///
-/// ```text
-/// McpServer::AwaitingNotif [should "L6" out, should "L7" in] = ?Initialized . Active & End
-/// ```
-#[derive(Debug)]
-pub struct AwaitingNotif;
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// AwaitingNotif [should "L4" out, should "L6" in] = !Initialized . Active ⊕ End
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `handshake.session`:
+    ///
+    /// ```text
+    /// McpServer::AwaitingNotif [should "L6" out, should "L7" in] = ?Initialized . Active & End
+    /// ```
+    AwaitingNotif;
 
-#[cfg(feature = "2024-11-05")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// Active [should "L7"] = (ClientToServer, ServerToClient, Updates)
-/// ```
-///
-/// A state of [`McpServer`]; `handshake.session`:
-///
-/// ```text
-/// McpServer::Active [should "L7"] = (dual ServerToClient, dual ListChanges, dual Updates)
-/// ```
-#[derive(Debug)]
-pub struct Active;
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// Active [should "L7"] = (ClientToServer, ServerToClient, Updates)
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `handshake.session`:
+    ///
+    /// ```text
+    /// McpServer::Active [should "L7"] = (dual ServerToClient, dual ListChanges, dual Updates)
+    /// ```
+    Active;
 
-#[cfg(feature = "2024-11-05")]
-/// The client has subscribed and waits for the server's reply.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Subscribing [should] = ?Subscribed . Watched
-/// ```
-#[derive(Debug)]
-pub struct Subscribing;
+    /// The client has subscribed and waits for the server's reply.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Subscribing [should] = ?Subscribed . Watched
+    /// ```
+    Subscribing;
 
-#[cfg(feature = "2024-11-05")]
-/// The client is notified of every change. It may subscribe again, which has no further effect, or unsubscribe.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Watched =
-///     ?ResourceUpdated . Watched & !ResourcesSubscribe . Renewing & !ResourcesUnsubscribe . Leaving
-/// ```
-#[derive(Debug)]
-pub struct Watched;
+    /// The client is notified of every change. It may subscribe again, which has no further effect, or unsubscribe.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Watched =
+    ///     ?ResourceUpdated . Watched & !ResourcesSubscribe . Renewing & !ResourcesUnsubscribe . Leaving
+    /// ```
+    Watched;
 
-#[cfg(feature = "2024-11-05")]
-/// The client has subscribed again and waits for the server's reply.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Renewing [should] = ?ResourceUpdated . Renewing & ?Subscribed . Watched
-/// ```
-#[derive(Debug)]
-pub struct Renewing;
+    /// The client has subscribed again and waits for the server's reply.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Renewing [should] = ?ResourceUpdated . Renewing & ?Subscribed . Watched
+    /// ```
+    Renewing;
 
-#[cfg(feature = "2024-11-05")]
-/// The client has unsubscribed. The subscription ends with the server's reply, also if that is an error.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Leaving [should] =
-///     ?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End
-/// ```
-#[derive(Debug)]
-pub struct Leaving;
+    /// The client has unsubscribed. The subscription ends with the server's reply, also if that is an error.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Leaving [should] =
+    ///     ?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End
+    /// ```
+    Leaving;
+}
 
 #[cfg(feature = "2024-11-05")]
 /// An MCP client: performs the handshake, then sends requests and answers the server's, any number at once.
@@ -148,450 +135,331 @@ typed::roles::role! {
 }
 
 #[cfg(feature = "2024-11-05")]
-impl McpClient<Uninit> {
-    /// Opens the session: each side announces its revision, its capabilities and its name.
-    ///
-    /// Sends the request `initialize`; the session goes on as [`AwaitingResult`].
-    ///
-    /// `!Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
-    pub fn send_initialize(
-        self,
-        params: types::InitializeParams,
-    ) -> typed::Step<McpClient<AwaitingResult>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE, &params)
+typed::roles::methods! {
+    impl McpClient<Uninit> {
+        /// Opens the session: each side announces its revision, its capabilities and its name.
+        ///
+        /// Sends the request `initialize`; the session goes on as [`AwaitingResult`].
+        ///
+        /// `!Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
+        pub fn send_initialize(self, params: types::InitializeParams)
+            -> typed::Step<McpClient<AwaitingResult>, typed::StepError<Self>>
+            => send_on(INITIALIZE);
+
+        /// Opens the session: each side announces its revision, its capabilities and its name.
+        ///
+        /// Sends the request `initialize` and waits for its reply; the session goes on as [`AwaitingNotif`].
+        /// If the peer refuses, the session is [`Uninit`].
+        ///
+        /// `!Initialize . ?InitializeResult . AwaitingNotif`, `handshake.session`; in [`Uninit`].
+        pub fn initialize(self, params: types::InitializeParams)
+            -> typed::Advance<(types::InitializeResult, McpClient<AwaitingNotif>), Self>
+            => exchange_on(INITIALIZE);
+
+        /// Checks that the peer responds. The peer replies at once, in every phase of the session.
+        ///
+        /// Sends the request `ping` and returns its reply; any number at once.
+        ///
+        /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
     }
 
-    /// Opens the session: each side announces its revision, its capabilities and its name.
-    ///
-    /// Sends the request `initialize` and waits for its reply; the session goes on as [`AwaitingNotif`].
-    /// If the peer refuses, the session is [`Uninit`].
-    ///
-    /// `!Initialize . ?InitializeResult . AwaitingNotif`, `handshake.session`; in [`Uninit`].
-    pub fn initialize(
-        self,
-        params: types::InitializeParams,
-    ) -> typed::Advance<(types::InitializeResult, McpClient<AwaitingNotif>), Self> {
-        self.session.exchange_on(messages::INITIALIZE, &params)
+    impl McpClient<AwaitingResult> {
+        /// Waits for `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
+        /// If the peer refuses, the session is [`Uninit`].
+        ///
+        /// `?InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
+        pub fn recv_initialize_result(self)
+            -> typed::Step<(types::InitializeResult, McpClient<AwaitingNotif>), typed::StepError<McpClient<Uninit>>>
+            => receive_on(INITIALIZE_RESULT);
+
+        /// See [`McpClient::ping`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
     }
 
-    /// Checks that the peer responds. The peer replies at once, in every phase of the session.
-    ///
-    /// Sends the request `ping` and returns its reply; any number at once.
-    ///
-    /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
-}
+    impl McpClient<AwaitingNotif> {
+        /// The client has received the result of `initialize` and is ready to work.
+        ///
+        /// Sends the notification `notifications/initialized`; the session goes on as [`Active`].
+        ///
+        /// `!Initialized . Active`, `handshake.session`; in [`AwaitingNotif`].
+        pub fn send_initialized(self) -> typed::Step<McpClient<Active>, typed::StepError<Self>>
+            => send_on(INITIALIZED);
 
-#[cfg(feature = "2024-11-05")]
-impl McpClient<AwaitingResult> {
-    /// Waits for `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
-    /// If the peer refuses, the session is [`Uninit`].
-    ///
-    /// `?InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
-    pub fn recv_initialize_result(
-        self,
-    ) -> typed::Step<
-        (types::InitializeResult, McpClient<AwaitingNotif>),
-        typed::StepError<McpClient<Uninit>>,
-    > {
-        self.session.receive_on(messages::INITIALIZE_RESULT)
+        /// See [`McpClient::ping`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `handshake.session`; in [`AwaitingNotif`] and [`Active`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// See [`McpClient::ping`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
-}
+    impl McpClient<Active> {
+        /// See [`McpClient::ping`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
 
-#[cfg(feature = "2024-11-05")]
-impl McpClient<AwaitingNotif> {
-    /// The client has received the result of `initialize` and is ready to work.
-    ///
-    /// Sends the notification `notifications/initialized`; the session goes on as [`Active`].
-    ///
-    /// `!Initialized . Active`, `handshake.session`; in [`AwaitingNotif`].
-    pub fn send_initialized(self) -> typed::Step<McpClient<Active>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZED, &())
-    }
+        /// Lists the server's tools, one page at a time.
+        ///
+        /// Sends the request `tools/list` and returns its reply; any number at once.
+        /// Needs the capability `server.tools`.
+        ///
+        /// `*( !ToolsList . ?ToolsListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_tools(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListToolsResult> => call(TOOLS_LIST);
 
-    /// See [`McpClient::ping`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
+        /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
+        pub fn list_tools_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListToolsResult>
+            => pages(TOOLS_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `handshake.session`; in [`AwaitingNotif`] and [`Active`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
+        /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
+        ///
+        /// Sends the request `tools/call` and returns its reply; any number at once.
+        /// Needs the capability `server.tools`.
+        ///
+        /// `*( !ToolsCall . ?ToolsResult . End )`, `server.session`; in [`Active`].
+        pub fn call_tool(&self, params: types::CallToolParams)
+            -> client::CancellableCall<'_, types::CallToolResult> => call(TOOLS_CALL);
 
-#[cfg(feature = "2024-11-05")]
-impl McpClient<Active> {
-    /// See [`McpClient::ping`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
+        /// Lists the server's resources, one page at a time.
+        ///
+        /// Sends the request `resources/list` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourcesList . ?ResourcesListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_resources(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListResourcesResult> => call(RESOURCES_LIST);
 
-    /// Lists the server's tools, one page at a time.
-    ///
-    /// Sends the request `tools/list` and returns its reply; any number at once.
-    /// Needs the capability `server.tools`.
-    ///
-    /// `*( !ToolsList . ?ToolsListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_tools(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListToolsResult> {
-        self.session.call(messages::TOOLS_LIST, &params)
-    }
+        /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
+        pub fn list_resources_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListResourcesResult>
+            => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
-    pub fn list_tools_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListToolsResult> {
-        self.session.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
+        ///
+        /// Sends the request `resources/templates/list` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_resource_templates(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListResourceTemplatesResult>
+            => call(RESOURCE_TEMPLATES_LIST);
 
-    /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
-    ///
-    /// Sends the request `tools/call` and returns its reply; any number at once.
-    /// Needs the capability `server.tools`.
-    ///
-    /// `*( !ToolsCall . ?ToolsResult . End )`, `server.session`; in [`Active`].
-    pub fn call_tool(
-        &self,
-        params: types::CallToolParams,
-    ) -> client::CancellableCall<'_, types::CallToolResult> {
-        self.session.call(messages::TOOLS_CALL, &params)
-    }
+        /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
+        pub fn list_resource_templates_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListResourceTemplatesResult>
+            => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Lists the server's resources, one page at a time.
-    ///
-    /// Sends the request `resources/list` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourcesList . ?ResourcesListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_resources(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListResourcesResult> {
-        self.session.call(messages::RESOURCES_LIST, &params)
-    }
+        /// Reads the contents of a resource.
+        ///
+        /// Sends the request `resources/read` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourcesRead . ?ResourcesResult . End )`, `server.session`; in [`Active`].
+        pub fn read_resource(&self, params: types::ResourceParams)
+            -> client::CancellableCall<'_, types::ReadResourceResult> => call(RESOURCES_READ);
 
-    /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
-    pub fn list_resources_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListResourcesResult> {
-        self.session.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Lists the server's prompts, one page at a time.
+        ///
+        /// Sends the request `prompts/list` and returns its reply; any number at once.
+        /// Needs the capability `server.prompts`.
+        ///
+        /// `*( !PromptsList . ?PromptsListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_prompts(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListPromptsResult> => call(PROMPTS_LIST);
 
-    /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
-    ///
-    /// Sends the request `resources/templates/list` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_resource_templates(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListResourceTemplatesResult> {
-        self.session.call(messages::RESOURCE_TEMPLATES_LIST, &params)
-    }
+        /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
+        pub fn list_prompts_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListPromptsResult>
+            => pages(PROMPTS_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
-    pub fn list_resource_templates_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListResourceTemplatesResult> {
-        self.session
-            .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Gets a prompt with its arguments filled in.
+        ///
+        /// Sends the request `prompts/get` and returns its reply; any number at once.
+        /// Needs the capability `server.prompts`.
+        ///
+        /// `*( !PromptsGet . ?PromptsResult . End )`, `server.session`; in [`Active`].
+        pub fn get_prompt(&self, params: types::GetPromptParams)
+            -> client::CancellableCall<'_, types::GetPromptResult> => call(PROMPTS_GET);
 
-    /// Reads the contents of a resource.
-    ///
-    /// Sends the request `resources/read` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourcesRead . ?ResourcesResult . End )`, `server.session`; in [`Active`].
-    pub fn read_resource(
-        &self,
-        params: types::ResourceParams,
-    ) -> client::CancellableCall<'_, types::ReadResourceResult> {
-        self.session.call(messages::RESOURCES_READ, &params)
-    }
+        /// Suggests values for an argument of a prompt or of a resource template.
+        ///
+        /// Sends the request `completion/complete` and returns its reply; any number at once.
+        ///
+        /// `*( !Complete . ?Completions . End )`, `server.session`; in [`Active`].
+        pub fn complete(&self, params: types::CompleteParams)
+            -> client::CancellableCall<'_, types::CompleteResult> => call(COMPLETE);
 
-    /// Lists the server's prompts, one page at a time.
-    ///
-    /// Sends the request `prompts/list` and returns its reply; any number at once.
-    /// Needs the capability `server.prompts`.
-    ///
-    /// `*( !PromptsList . ?PromptsListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_prompts(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListPromptsResult> {
-        self.session.call(messages::PROMPTS_LIST, &params)
-    }
+        /// Sets the lowest severity at which the server sends log messages.
+        ///
+        /// Sends the request `logging/setLevel` and returns its reply; any number at once.
+        /// Needs the capability `server.logging`.
+        ///
+        /// `*( !SetLevel . ?LevelSet . End )`, `server.session`; in [`Active`].
+        pub fn set_level(&self, params: types::SetLevelParams) -> client::CancellableCall<'_, ()>
+            => call(SET_LEVEL);
 
-    /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
-    pub fn list_prompts_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListPromptsResult> {
-        self.session.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe`, which opens a sub-session; it is [`Subscribing`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resources_subscribe(&self, params: types::ResourceParams)
+            -> Result<client::Subscription<Subscribing>, McpError> => open(RESOURCES_SUBSCRIBE);
 
-    /// Gets a prompt with its arguments filled in.
-    ///
-    /// Sends the request `prompts/get` and returns its reply; any number at once.
-    /// Needs the capability `server.prompts`.
-    ///
-    /// `*( !PromptsGet . ?PromptsResult . End )`, `server.session`; in [`Active`].
-    pub fn get_prompt(
-        &self,
-        params: types::GetPromptParams,
-    ) -> client::CancellableCall<'_, types::GetPromptResult> {
-        self.session.call(messages::PROMPTS_GET, &params)
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe`, which opens a sub-session, and waits for its reply; the sub-session is [`Watched`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourcesSubscribe . ?Subscribed . Watched )`, `server.session`; in [`Active`].
+        pub fn subscribe(&self, params: types::ResourceParams)
+            -> client::CancellableCall<'_, client::Subscription<Watched>>
+            => open_exchange_empty(RESOURCES_SUBSCRIBE);
+
+        /// Ends the subscription to the resource at `uri`.
+        ///
+        /// Sends the request `resources/unsubscribe` and returns its reply; any number at once.
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourcesUnsubscribe . ?Unsubscribed . End )`, `server.session`; in [`Active`].
+        pub fn unsubscribe(&self, params: types::ResourceParams) -> client::CancellableCall<'_, ()>
+            => call(RESOURCES_UNSUBSCRIBE);
+
+        /// The client's list of roots has changed.
+        ///
+        /// Sends the notification `notifications/roots/list_changed`.
+        /// Needs the capability `client.roots.listChanged`.
+        ///
+        /// `*( !RootsListChanged . End )`, `handshake.session`; in [`Active`].
+        pub fn send_roots_list_changed(&self) -> typed::Notify<'_> => notify(ROOTS_LIST_CHANGED);
+
+        /// See [`McpClient::close`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Suggests values for an argument of a prompt or of a resource template.
-    ///
-    /// Sends the request `completion/complete` and returns its reply; any number at once.
-    ///
-    /// `*( !Complete . ?Completions . End )`, `server.session`; in [`Active`].
-    pub fn complete(
-        &self,
-        params: types::CompleteParams,
-    ) -> client::CancellableCall<'_, types::CompleteResult> {
-        self.session.call(messages::COMPLETE, &params)
+    impl client::Subscription<Subscribing> {
+        /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn recv_subscribed(self) -> typed::Step<client::Subscription<Watched>, McpError>
+            => receive_empty(SUBSCRIBED);
     }
 
-    /// Sets the lowest severity at which the server sends log messages.
-    ///
-    /// Sends the request `logging/setLevel` and returns its reply; any number at once.
-    /// Needs the capability `server.logging`.
-    ///
-    /// `*( !SetLevel . ?LevelSet . End )`, `server.session`; in [`Active`].
-    pub fn set_level(&self, params: types::SetLevelParams) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::SET_LEVEL, &params)
+    impl client::Subscription<Watched> {
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
+        ///
+        /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
+
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
+        pub fn send_resources_subscribe(self, params: types::ResourceParams)
+            -> typed::Step<client::Subscription<Renewing>, typed::StepError<Self>>
+            => send_on(RESOURCES_SUBSCRIBE);
+
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe` and waits for its reply; the sub-session stays [`Watched`].
+        /// If the peer refuses, the sub-session is [`Watched`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesSubscribe . ?Subscribed . Watched`, `server.session`; in [`Watched`].
+        pub fn subscribe(&mut self, params: types::ResourceParams)
+            -> typed::Exchange<'_, (), typed::Cancellable> => exchange_here(RESOURCES_SUBSCRIBE);
+
+        /// Ends the subscription to the resource at `uri`.
+        ///
+        /// Sends the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
+        pub fn send_resources_unsubscribe(self, params: types::ResourceParams)
+            -> typed::Step<client::Subscription<Leaving>, typed::StepError<Self>>
+            => send_on(RESOURCES_UNSUBSCRIBE);
+
+        /// Ends the subscription to the resource at `uri`.
+        ///
+        /// Sends the request `resources/unsubscribe` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesUnsubscribe . ?Unsubscribed . End`, `server.session`; in [`Watched`].
+        pub fn unsubscribe(self, params: types::ResourceParams) -> typed::Advance<(), Self>
+            => exchange_last(RESOURCES_UNSUBSCRIBE);
     }
 
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe`, which opens a sub-session; it is [`Subscribing`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resources_subscribe(
-        &self,
-        params: types::ResourceParams,
-    ) -> Result<client::Subscription<Subscribing>, McpError> {
-        self.session
-            .open(messages::RESOURCES_SUBSCRIBE, &params)
-            .await
-            .map(client::Subscription::at)
+    impl client::Subscription<Renewing> {
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
+        /// If the peer refuses, the sub-session is [`Watched`].
+        ///
+        /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
+
+        /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        /// If the peer refuses, the sub-session is [`Watched`].
+        ///
+        /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn recv_subscribed(self)
+            -> typed::Step<client::Subscription<Watched>, typed::StepError<client::Subscription<Watched>>>
+            => receive_empty(SUBSCRIBED);
+
+        /// Waits for whatever the peer sends next.
+        /// If the peer refuses, the sub-session is [`Watched`].
+        ///
+        /// `?ResourceUpdated . Renewing & ?Subscribed . Watched`, `server.session`; in [`Renewing`] and [`Leaving`].
+        pub fn next(self)
+            -> typed::Step<client::RenewingNext, typed::StepError<client::Subscription<Watched>>>
+            => next_on(client::RenewingNext);
     }
 
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe`, which opens a sub-session, and waits for its reply; the sub-session is [`Watched`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourcesSubscribe . ?Subscribed . Watched )`, `server.session`; in [`Active`].
-    pub fn subscribe(
-        &self,
-        params: types::ResourceParams,
-    ) -> client::CancellableCall<'_, client::Subscription<Watched>> {
-        self.session.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
-    }
+    impl client::Subscription<Leaving> {
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
 
-    /// Ends the subscription to the resource at `uri`.
-    ///
-    /// Sends the request `resources/unsubscribe` and returns its reply; any number at once.
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourcesUnsubscribe . ?Unsubscribed . End )`, `server.session`; in [`Active`].
-    pub fn unsubscribe(&self, params: types::ResourceParams) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::RESOURCES_UNSUBSCRIBE, &params)
-    }
+        /// Waits for `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Unsubscribed . End`, `server.session`; in [`Leaving`].
+        pub fn recv_unsubscribed(self) -> typed::Step<(), McpError> => receive_last(UNSUBSCRIBED);
 
-    /// The client's list of roots has changed.
-    ///
-    /// Sends the notification `notifications/roots/list_changed`.
-    /// Needs the capability `client.roots.listChanged`.
-    ///
-    /// `*( !RootsListChanged . End )`, `handshake.session`; in [`Active`].
-    pub fn send_roots_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::ROOTS_LIST_CHANGED, &())
-    }
-
-    /// See [`McpClient::close`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl client::Subscription<Subscribing> {
-    /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn recv_subscribed(self) -> typed::Step<client::Subscription<Watched>, McpError> {
-        self.session.receive_empty(messages::SUBSCRIBED)
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl client::Subscription<Watched> {
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
-    ///
-    /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
-    }
-
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
-    pub fn send_resources_subscribe(
-        self,
-        params: types::ResourceParams,
-    ) -> typed::Step<client::Subscription<Renewing>, typed::StepError<Self>> {
-        self.session.send_on(messages::RESOURCES_SUBSCRIBE, &params)
-    }
-
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe` and waits for its reply; the sub-session stays [`Watched`].
-    /// If the peer refuses, the sub-session is [`Watched`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesSubscribe . ?Subscribed . Watched`, `server.session`; in [`Watched`].
-    pub fn subscribe(
-        &mut self,
-        params: types::ResourceParams,
-    ) -> typed::Exchange<'_, (), typed::Cancellable> {
-        self.session.exchange_here(messages::RESOURCES_SUBSCRIBE, &params)
-    }
-
-    /// Ends the subscription to the resource at `uri`.
-    ///
-    /// Sends the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
-    pub fn send_resources_unsubscribe(
-        self,
-        params: types::ResourceParams,
-    ) -> typed::Step<client::Subscription<Leaving>, typed::StepError<Self>> {
-        self.session.send_on(messages::RESOURCES_UNSUBSCRIBE, &params)
-    }
-
-    /// Ends the subscription to the resource at `uri`.
-    ///
-    /// Sends the request `resources/unsubscribe` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesUnsubscribe . ?Unsubscribed . End`, `server.session`; in [`Watched`].
-    pub fn unsubscribe(self, params: types::ResourceParams) -> typed::Advance<(), Self> {
-        self.session.exchange_last(messages::RESOURCES_UNSUBSCRIBE, &params)
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl client::Subscription<Renewing> {
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
-    /// If the peer refuses, the sub-session is [`Watched`].
-    ///
-    /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
-    }
-
-    /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    /// If the peer refuses, the sub-session is [`Watched`].
-    ///
-    /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn recv_subscribed(
-        self,
-    ) -> typed::Step<
-        client::Subscription<Watched>,
-        typed::StepError<client::Subscription<Watched>>,
-    > {
-        self.session.receive_empty(messages::SUBSCRIBED)
-    }
-
-    /// Waits for whatever the peer sends next.
-    /// If the peer refuses, the sub-session is [`Watched`].
-    ///
-    /// `?ResourceUpdated . Renewing & ?Subscribed . Watched`, `server.session`; in [`Renewing`] and [`Leaving`].
-    pub fn next(
-        self,
-    ) -> typed::Step<client::RenewingNext, typed::StepError<client::Subscription<Watched>>> {
-        self.session.next_on(client::RenewingNext::read)
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl client::Subscription<Leaving> {
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
-    }
-
-    /// Waits for `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Unsubscribed . End`, `server.session`; in [`Leaving`].
-    pub fn recv_unsubscribed(self) -> typed::Step<(), McpError> {
-        self.session.receive_last(messages::UNSUBSCRIBED)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End`, `server.session`; in [`Renewing`] and [`Leaving`].
-    pub fn next(self) -> typed::Step<client::LeavingNext, McpError> {
-        self.session.next_on(client::LeavingNext::read)
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End`, `server.session`; in [`Renewing`] and [`Leaving`].
+        pub fn next(self) -> typed::Step<client::LeavingNext, McpError>
+            => next_on(client::LeavingNext);
     }
 }
 
 #[cfg(feature = "2024-11-05")]
 /// What goes with [`McpClient`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
-    use super::{messages, typed, types};
+    use super::{typed, types};
 
     /// A request that runs until its reply comes or it is cancelled.
     pub type CancellableCall<'a, Reply> = typed::Call<
@@ -601,23 +469,17 @@ pub mod client {
         types::ProgressParams,
     >;
 
-    /// A subscription to one resource, from `subscribe` to `unsubscribe`.
-    ///
-    /// A sub-session of `McpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Subscription`, `server.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Subscription<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A subscription to one resource, from `subscribe` to `unsubscribe`.
+        ///
+        /// A sub-session of `McpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Subscription`, `server.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         Subscription is Client of super::PROTOCOL;
         handle = SubscriptionHandle;
         state super::Subscribing = super::tables::client::SUBSCRIBING;
@@ -626,32 +488,16 @@ pub mod client {
         state super::Leaving = super::tables::client::LEAVING;
     }
 
-    /// What `Subscription` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct SubscriptionHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Subscription` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         SubscriptionHandle of super::client::Subscription, McpError;
         subscribe(types::ResourceParams) -> () => call_step(RESOURCES_SUBSCRIBE);
         unsubscribe(types::ResourceParams) -> () => call_step(RESOURCES_UNSUBSCRIBE);
     }
 
-    /// What `McpClient` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `McpClient` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::McpClient, McpError;
         ping() -> () => call(PING);
         list_tools(Option<types::PaginatedParams>) -> types::ListToolsResult => call(TOOLS_LIST);
@@ -662,9 +508,10 @@ pub mod client {
             => call(RESOURCES_LIST);
         list_resources_pages(Option<types::PaginatedParams>) -> types::ListResourcesResult
             => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
-        list_resource_templates(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
-            => call(RESOURCE_TEMPLATES_LIST);
-        list_resource_templates_pages(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
+        list_resource_templates(Option<types::PaginatedParams>)
+            -> types::ListResourceTemplatesResult => call(RESOURCE_TEMPLATES_LIST);
+        list_resource_templates_pages(Option<types::PaginatedParams>)
+            -> types::ListResourceTemplatesResult
             => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
         read_resource(types::ResourceParams) -> types::ReadResourceResult => call(RESOURCES_READ);
         list_prompts(Option<types::PaginatedParams>) -> types::ListPromptsResult
@@ -683,184 +530,97 @@ pub mod client {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        LOG_MESSAGE: notification(params) log_message => LogMessage(types::LoggingMessageParams);
-        TOOLS_LIST_CHANGED: notification() tools_list_changed => ToolsListChanged;
-        RESOURCES_LIST_CHANGED: notification() resources_list_changed => ResourcesListChanged;
-        PROMPTS_LIST_CHANGED: notification() prompts_list_changed => PromptsListChanged;
-        CREATE_MESSAGE: request(params) create_message gated
-            => CreateMessage(types::CreateMessageParams, typed::Responder<types::CreateMessageResult>);
-        ROOTS_LIST: request(params) list_roots gated
-            => RootsList(Option<types::RequestParams>, typed::Responder<types::ListRootsResult>);
-        RESOURCE_UPDATED: notification(params) resource_updated
-            => ResourceUpdated(types::ResourceUpdatedParams);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// A message of the server's log.
         ///
         /// The notification `notifications/message`; may come in [`Uninit`](super::Uninit), [`AwaitingResult`](super::AwaitingResult), [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `handshake.session`.
-        fn log_message(
-            &self,
-            context: Context,
-            params: types::LoggingMessageParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn log_message(&self, context: Context, params: types::LoggingMessageParams)
+            => notification(LOG_MESSAGE) as LogMessage(types::LoggingMessageParams);
 
         /// The server's tool list has changed.
         ///
         /// The notification `notifications/tools/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn tools_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn tools_list_changed(&self, context: Context)
+            => notification(TOOLS_LIST_CHANGED) as ToolsListChanged;
 
         /// The server's resource list has changed.
         ///
         /// The notification `notifications/resources/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn resources_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn resources_list_changed(&self, context: Context)
+            => notification(RESOURCES_LIST_CHANGED) as ResourcesListChanged;
 
         /// The server's prompt list has changed.
         ///
         /// The notification `notifications/prompts/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn prompts_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn prompts_list_changed(&self, context: Context)
+            => notification(PROMPTS_LIST_CHANGED) as PromptsListChanged;
 
         /// Asks the client's model for the next message of a conversation. The user may refuse.
         ///
         /// The request `sampling/createMessage`; may come in [`Active`](super::Active), `client.session`.
-        fn create_message(
-            &self,
-            context: Context,
-            params: types::CreateMessageParams,
-        ) -> impl Future<Output = Result<types::CreateMessageResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("sampling/createMessage")
-        }
+        async fn create_message(&self, context: Context, params: types::CreateMessageParams)
+            -> Result<types::CreateMessageResult, typed::RpcError>
+            => request(CREATE_MESSAGE, gated)
+                as CreateMessage(types::CreateMessageParams, typed::Responder<types::CreateMessageResult>);
 
         /// Lists the client's roots: the directories in which the server may work.
         ///
         /// The request `roots/list`; may come in [`Active`](super::Active), `client.session`.
-        fn list_roots(
-            &self,
-            context: Context,
-            params: Option<types::RequestParams>,
-        ) -> impl Future<Output = Result<types::ListRootsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("roots/list")
-        }
+        async fn list_roots(&self, context: Context, params: Option<types::RequestParams>)
+            -> Result<types::ListRootsResult, typed::RpcError>
+            => request(ROOTS_LIST, gated)
+                as RootsList(Option<types::RequestParams>, typed::Responder<types::ListRootsResult>);
 
         /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
         ///
         /// The notification `notifications/resources/updated`; may come in [`Active`](super::Active), `server.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn resource_updated(
-            &self,
-            context: Context,
-            params: types::ResourceUpdatedParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn resource_updated(&self, context: Context, params: types::ResourceUpdatedParams)
+            => notification(RESOURCE_UPDATED) as ResourceUpdated(types::ResourceUpdatedParams);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::McpError> => report(PROGRESS);
     }
 
-    /// What comes next in [`Renewing`](super::Renewing).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum RenewingNext {
+    typed::roles::next! {
+        /// What comes next in [`Renewing`](super::Renewing).
+        RenewingNext;
+
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Renewing>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Renewing>)
+            => then(RESOURCE_UPDATED, params, session);
+
         /// `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`](super::Watched).
-        Subscribed(Subscription<super::Watched>),
+        Subscribed(Subscription<super::Watched>) => then(SUBSCRIBED, session);
     }
 
-    impl RenewingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RESOURCE_UPDATED => {
-                    input
-                        .then(|payload, session| Self::ResourceUpdated(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::SUBSCRIBED => {
-                    input.then(|(), session| Self::Subscribed(Subscription::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Leaving`](super::Leaving).
+        LeavingNext;
 
-    /// What comes next in [`Leaving`](super::Leaving).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum LeavingNext {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Leaving>),
-        /// `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
-        Unsubscribed,
-        /// An error in reply to `resources/unsubscribe`; the sub-session is over.
-        ResourcesUnsubscribeError(typed::RpcError),
-    }
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Leaving>)
+            => then(RESOURCE_UPDATED, params, session);
 
-    impl LeavingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RESOURCE_UPDATED => {
-                    input
-                        .then(|payload, session| Self::ResourceUpdated(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::UNSUBSCRIBED => input.then(|(), _over| Self::Unsubscribed),
-                messages::RESOURCES_UNSUBSCRIBE_ERROR => {
-                    input.then(|payload, _over| Self::ResourcesUnsubscribeError(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
+        Unsubscribed => then(UNSUBSCRIBED);
+
+        /// An error in reply to `resources/unsubscribe`; the sub-session is over.
+        ResourcesUnsubscribeError(typed::RpcError) => then(RESOURCES_UNSUBSCRIBE_ERROR, params);
     }
 }
 
@@ -894,342 +654,264 @@ typed::roles::role! {
 }
 
 #[cfg(feature = "2024-11-05")]
-impl McpServer<Uninit> {
-    /// Waits for the request `initialize`; the session goes on as [`AwaitingResult`].
-    ///
-    /// `?Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
-    pub fn recv_initialize(
-        self,
-    ) -> typed::Step<(types::InitializeParams, McpServer<AwaitingResult>), McpError> {
-        self.session.receive_on(messages::INITIALIZE)
+typed::roles::methods! {
+    impl McpServer<Uninit> {
+        /// Waits for the request `initialize`; the session goes on as [`AwaitingResult`].
+        ///
+        /// `?Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
+        pub fn recv_initialize(self)
+            -> typed::Step<(types::InitializeParams, McpServer<AwaitingResult>), McpError>
+            => receive_on(INITIALIZE);
+
+        /// Checks that the peer responds. The peer replies at once, in every phase of the session.
+        ///
+        /// Sends the request `ping` and returns its reply; any number at once.
+        ///
+        /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// A message of the server's log.
+        ///
+        /// Sends the notification `notifications/message`. Needs the capability `server.logging`.
+        ///
+        /// `*( !LogMessage . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
     }
 
-    /// Checks that the peer responds. The peer replies at once, in every phase of the session.
-    ///
-    /// Sends the request `ping` and returns its reply; any number at once.
-    ///
-    /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
+    impl McpServer<AwaitingResult> {
+        /// Sends `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
+        ///
+        /// `!InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
+        pub fn send_initialize_result(self, result: types::InitializeResult)
+            -> typed::Step<McpServer<AwaitingNotif>, typed::StepError<Self>>
+            => send_on(INITIALIZE_RESULT);
+
+        /// See [`McpServer::ping`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// See [`McpServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
+        ///
+        /// `!InitializeError . Uninit`, `handshake.session`; in [`AwaitingResult`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<McpServer<Uninit>, typed::StepError<Self>> => refuse_on(INITIALIZE);
     }
 
-    /// A message of the server's log.
-    ///
-    /// Sends the notification `notifications/message`.
-    /// Needs the capability `server.logging`.
-    ///
-    /// `*( !LogMessage . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-}
+    impl McpServer<AwaitingNotif> {
+        /// Waits for the notification `notifications/initialized`; the session goes on as [`Active`].
+        ///
+        /// `?Initialized . Active`, `handshake.session`; in [`AwaitingNotif`].
+        pub fn recv_initialized(self) -> typed::Step<McpServer<Active>, McpError>
+            => receive_empty(INITIALIZED);
 
-#[cfg(feature = "2024-11-05")]
-impl McpServer<AwaitingResult> {
-    /// Sends `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
-    ///
-    /// `!InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
-    pub fn send_initialize_result(
-        self,
-        result: types::InitializeResult,
-    ) -> typed::Step<McpServer<AwaitingNotif>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE_RESULT, &result)
+        /// See [`McpServer::ping`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// See [`McpServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Initialized . Active & End`, `handshake.session`; in [`AwaitingNotif`].
+        pub fn next(self) -> typed::Step<server::AwaitingNotifNext, McpError>
+            => next_on(server::AwaitingNotifNext);
     }
 
-    /// See [`McpServer::ping`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
+    impl McpServer<Active> {
+        /// See [`McpServer::ping`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// See [`McpServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Asks the client's model for the next message of a conversation. The user may refuse.
+        ///
+        /// Sends the request `sampling/createMessage` and returns its reply; any number at once.
+        /// Needs the capability `client.sampling`.
+        ///
+        /// `*( !CreateMessage . ?CreateMessageResult . End )`, `client.session`; in [`Active`].
+        pub fn create_message(&self, params: types::CreateMessageParams)
+            -> server::CancellableCall<'_, types::CreateMessageResult> => call(CREATE_MESSAGE);
+
+        /// Lists the client's roots: the directories in which the server may work.
+        ///
+        /// Sends the request `roots/list` and returns its reply; any number at once.
+        /// Needs the capability `client.roots`.
+        ///
+        /// `*( !RootsList . ?RootsListResult . End )`, `client.session`; in [`Active`].
+        pub fn list_roots(&self, params: Option<types::RequestParams>)
+            -> server::CancellableCall<'_, types::ListRootsResult> => call(ROOTS_LIST);
+
+        /// The server's tool list has changed.
+        ///
+        /// Sends the notification `notifications/tools/list_changed`.
+        /// Needs the capability `server.tools.listChanged`.
+        ///
+        /// `*( !ToolsListChanged . End )`, `server.session`; in [`Active`].
+        pub fn send_tools_list_changed(&self) -> typed::Notify<'_> => notify(TOOLS_LIST_CHANGED);
+
+        /// The server's resource list has changed.
+        ///
+        /// Sends the notification `notifications/resources/list_changed`.
+        /// Needs the capability `server.resources.listChanged`.
+        ///
+        /// `*( !ResourcesListChanged . End )`, `server.session`; in [`Active`].
+        pub fn send_resources_list_changed(&self) -> typed::Notify<'_>
+            => notify(RESOURCES_LIST_CHANGED);
+
+        /// The server's prompt list has changed.
+        ///
+        /// Sends the notification `notifications/prompts/list_changed`.
+        /// Needs the capability `server.prompts.listChanged`.
+        ///
+        /// `*( !PromptsListChanged . End )`, `server.session`; in [`Active`].
+        pub fn send_prompts_list_changed(&self) -> typed::Notify<'_>
+            => notify(PROMPTS_LIST_CHANGED);
+
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`.
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourceUpdated . End )`, `server.session`; in [`Active`].
+        pub fn send_resource_updated(&self, params: types::ResourceUpdatedParams)
+            -> typed::Notify<'_> => notify(RESOURCE_UPDATED);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `handshake.session`; in [`Active`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// See [`McpServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
+    impl server::Subscription<Subscribing> {
+        /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        ///
+        /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn send_subscribed(self)
+            -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
+            => send_on(SUBSCRIBED);
+
+        /// Sends an error in reply to `resources/subscribe`; the sub-session is over.
+        ///
+        /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(RESOURCES_SUBSCRIBE);
+
+        /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
-    /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
-    ///
-    /// `!InitializeError . Uninit`, `handshake.session`; in [`AwaitingResult`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<McpServer<Uninit>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::INITIALIZE, error)
-    }
-}
+    impl server::Subscription<Watched> {
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
 
-#[cfg(feature = "2024-11-05")]
-impl McpServer<AwaitingNotif> {
-    /// Waits for the notification `notifications/initialized`; the session goes on as [`Active`].
-    ///
-    /// `?Initialized . Active`, `handshake.session`; in [`AwaitingNotif`].
-    pub fn recv_initialized(self) -> typed::Step<McpServer<Active>, McpError> {
-        self.session.receive_empty(messages::INITIALIZED)
-    }
+        /// Waits for the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
+        ///
+        /// `?ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
+        pub fn recv_resources_subscribe(self)
+            -> typed::Step<(types::ResourceParams, server::Subscription<Renewing>), McpError>
+            => receive_on(RESOURCES_SUBSCRIBE);
 
-    /// See [`McpServer::ping`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
+        /// Waits for the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
+        ///
+        /// `?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
+        pub fn recv_resources_unsubscribe(self)
+            -> typed::Step<(types::ResourceParams, server::Subscription<Leaving>), McpError>
+            => receive_on(RESOURCES_UNSUBSCRIBE);
 
-    /// See [`McpServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Initialized . Active & End`, `handshake.session`; in [`AwaitingNotif`].
-    pub fn next(self) -> typed::Step<server::AwaitingNotifNext, McpError> {
-        self.session.next_on(server::AwaitingNotifNext::read)
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl McpServer<Active> {
-    /// See [`McpServer::ping`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?ResourcesSubscribe . Renewing & ?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
+        pub fn next(self) -> typed::Step<server::WatchedNext, McpError>
+            => next_on(server::WatchedNext);
     }
 
-    /// See [`McpServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
+    impl server::Subscription<Renewing> {
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
+
+        /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        ///
+        /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn send_subscribed(self)
+            -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
+            => send_on(SUBSCRIBED);
+
+        /// Sends an error in reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        ///
+        /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
+            => refuse_on(RESOURCES_SUBSCRIBE);
+
+        /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
-    /// Asks the client's model for the next message of a conversation. The user may refuse.
-    ///
-    /// Sends the request `sampling/createMessage` and returns its reply; any number at once.
-    /// Needs the capability `client.sampling`.
-    ///
-    /// `*( !CreateMessage . ?CreateMessageResult . End )`, `client.session`; in [`Active`].
-    pub fn create_message(
-        &self,
-        params: types::CreateMessageParams,
-    ) -> server::CancellableCall<'_, types::CreateMessageResult> {
-        self.session.call(messages::CREATE_MESSAGE, &params)
-    }
+    impl server::Subscription<Leaving> {
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
 
-    /// Lists the client's roots: the directories in which the server may work.
-    ///
-    /// Sends the request `roots/list` and returns its reply; any number at once.
-    /// Needs the capability `client.roots`.
-    ///
-    /// `*( !RootsList . ?RootsListResult . End )`, `client.session`; in [`Active`].
-    pub fn list_roots(
-        &self,
-        params: Option<types::RequestParams>,
-    ) -> server::CancellableCall<'_, types::ListRootsResult> {
-        self.session.call(messages::ROOTS_LIST, &params)
-    }
+        /// Sends `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
+        ///
+        /// `!Unsubscribed . End`, `server.session`; in [`Leaving`].
+        pub fn send_unsubscribed(self) -> typed::Step<(), typed::StepError<Self>>
+            => send_on(UNSUBSCRIBED);
 
-    /// The server's tool list has changed.
-    ///
-    /// Sends the notification `notifications/tools/list_changed`.
-    /// Needs the capability `server.tools.listChanged`.
-    ///
-    /// `*( !ToolsListChanged . End )`, `server.session`; in [`Active`].
-    pub fn send_tools_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::TOOLS_LIST_CHANGED, &())
-    }
+        /// Sends an error in reply to `resources/unsubscribe`; the sub-session is over.
+        ///
+        /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(RESOURCES_UNSUBSCRIBE);
 
-    /// The server's resource list has changed.
-    ///
-    /// Sends the notification `notifications/resources/list_changed`.
-    /// Needs the capability `server.resources.listChanged`.
-    ///
-    /// `*( !ResourcesListChanged . End )`, `server.session`; in [`Active`].
-    pub fn send_resources_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::RESOURCES_LIST_CHANGED, &())
-    }
-
-    /// The server's prompt list has changed.
-    ///
-    /// Sends the notification `notifications/prompts/list_changed`.
-    /// Needs the capability `server.prompts.listChanged`.
-    ///
-    /// `*( !PromptsListChanged . End )`, `server.session`; in [`Active`].
-    pub fn send_prompts_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::PROMPTS_LIST_CHANGED, &())
-    }
-
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`.
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourceUpdated . End )`, `server.session`; in [`Active`].
-    pub fn send_resource_updated(&self, params: types::ResourceUpdatedParams) -> typed::Notify<'_> {
-        self.session.notify(messages::RESOURCE_UPDATED, &params)
-    }
-
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `handshake.session`; in [`Active`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl server::Subscription<Subscribing> {
-    /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    ///
-    /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn send_subscribed(
-        self,
-    ) -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>> {
-        self.session.send_on(messages::SUBSCRIBED, &())
-    }
-
-    /// Sends an error in reply to `resources/subscribe`; the sub-session is over.
-    ///
-    /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESOURCES_SUBSCRIBE, error)
-    }
-
-    /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESOURCES_SUBSCRIBE).await;
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl server::Subscription<Watched> {
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
-
-    /// Waits for the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
-    ///
-    /// `?ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
-    pub fn recv_resources_subscribe(
-        self,
-    ) -> typed::Step<(types::ResourceParams, server::Subscription<Renewing>), McpError> {
-        self.session.receive_on(messages::RESOURCES_SUBSCRIBE)
-    }
-
-    /// Waits for the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
-    ///
-    /// `?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
-    pub fn recv_resources_unsubscribe(
-        self,
-    ) -> typed::Step<(types::ResourceParams, server::Subscription<Leaving>), McpError> {
-        self.session.receive_on(messages::RESOURCES_UNSUBSCRIBE)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?ResourcesSubscribe . Renewing & ?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
-    pub fn next(self) -> typed::Step<server::WatchedNext, McpError> {
-        self.session.next_on(server::WatchedNext::read)
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl server::Subscription<Renewing> {
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
-
-    /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    ///
-    /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn send_subscribed(
-        self,
-    ) -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>> {
-        self.session.send_on(messages::SUBSCRIBED, &())
-    }
-
-    /// Sends an error in reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    ///
-    /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESOURCES_SUBSCRIBE, error)
-    }
-
-    /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESOURCES_SUBSCRIBE).await;
-    }
-}
-
-#[cfg(feature = "2024-11-05")]
-impl server::Subscription<Leaving> {
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
-
-    /// Sends `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
-    ///
-    /// `!Unsubscribed . End`, `server.session`; in [`Leaving`].
-    pub fn send_unsubscribed(self) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::UNSUBSCRIBED, &())
-    }
-
-    /// Sends an error in reply to `resources/unsubscribe`; the sub-session is over.
-    ///
-    /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESOURCES_UNSUBSCRIBE, error)
-    }
-
-    /// Waits until the peer cancels the request `resources/unsubscribe`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESOURCES_UNSUBSCRIBE).await;
+        /// Waits until the peer cancels the request `resources/unsubscribe`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub async fn cancelled(&self) => cancelled(RESOURCES_UNSUBSCRIBE);
     }
 }
 
 #[cfg(feature = "2024-11-05")]
 /// What goes with [`McpServer`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
-    use super::{McpServer, messages, typed, types};
+    use super::{McpServer, typed, types};
 
     /// A request that runs until its reply comes or it is cancelled.
     pub type CancellableCall<'a, Reply> = typed::Call<
@@ -1239,23 +921,17 @@ pub mod server {
         types::ProgressParams,
     >;
 
-    /// A subscription to one resource, from `subscribe` to `unsubscribe`.
-    ///
-    /// A sub-session of `McpServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Subscription`, `server.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Subscription<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A subscription to one resource, from `subscribe` to `unsubscribe`.
+        ///
+        /// A sub-session of `McpServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Subscription`, `server.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         Subscription is Server of super::PROTOCOL;
         handle = SubscriptionHandle;
         state super::Subscribing = super::tables::server::SUBSCRIBING;
@@ -1264,31 +940,15 @@ pub mod server {
         state super::Leaving = super::tables::server::LEAVING;
     }
 
-    /// What `Subscription` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct SubscriptionHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Subscription` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         SubscriptionHandle of super::server::Subscription, McpError;
         send_resource_updated(types::ResourceUpdatedParams) => notify_step(RESOURCE_UPDATED);
     }
 
-    /// What `McpServer` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `McpServer` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::McpServer, McpError;
         ping() -> () => call(PING);
         send_log_message(types::LoggingMessageParams) => notify(LOG_MESSAGE);
@@ -1302,264 +962,146 @@ pub mod server {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        TOOLS_LIST: request(params) list_tools gated
-            => ToolsList(Option<types::PaginatedParams>, typed::Responder<types::ListToolsResult>);
-        TOOLS_CALL: request(params) call_tool gated
-            => ToolsCall(types::CallToolParams, typed::Responder<types::CallToolResult>);
-        RESOURCES_LIST: request(params) list_resources gated
-            => ResourcesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourcesResult>);
-        RESOURCE_TEMPLATES_LIST: request(params) list_resource_templates gated
-            => ResourceTemplatesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourceTemplatesResult>);
-        RESOURCES_READ: request(params) read_resource gated
-            => ResourcesRead(types::ResourceParams, typed::Responder<types::ReadResourceResult>);
-        PROMPTS_LIST: request(params) list_prompts gated
-            => PromptsList(Option<types::PaginatedParams>, typed::Responder<types::ListPromptsResult>);
-        PROMPTS_GET: request(params) get_prompt gated
-            => PromptsGet(types::GetPromptParams, typed::Responder<types::GetPromptResult>);
-        COMPLETE: request(params) complete
-            => Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
-        SET_LEVEL: request(params) set_level gated
-            => SetLevel(types::SetLevelParams, typed::Responder<()>);
-        RESOURCES_SUBSCRIBE: opening(params) subscribe gated
-            => ResourcesSubscribe(types::ResourceParams, Subscription<super::Subscribing>);
-        RESOURCES_UNSUBSCRIBE: request(params) unsubscribe
-            => ResourcesUnsubscribe(types::ResourceParams, typed::Responder<()>);
-        ROOTS_LIST_CHANGED: notification() roots_list_changed => RootsListChanged;
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Lists the server's tools, one page at a time.
         ///
         /// The request `tools/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_tools(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListToolsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tools/list")
-        }
+        async fn list_tools(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListToolsResult, typed::RpcError>
+            => request(TOOLS_LIST, gated)
+                as ToolsList(Option<types::PaginatedParams>, typed::Responder<types::ListToolsResult>);
 
         /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
         ///
         /// The request `tools/call`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn call_tool(
-            &self,
-            context: Context,
-            params: types::CallToolParams,
-        ) -> impl Future<Output = Result<types::CallToolResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tools/call")
-        }
+        async fn call_tool(&self, context: Context, params: types::CallToolParams)
+            -> Result<types::CallToolResult, typed::RpcError>
+            => request(TOOLS_CALL, gated)
+                as ToolsCall(types::CallToolParams, typed::Responder<types::CallToolResult>);
 
         /// Lists the server's resources, one page at a time.
         ///
         /// The request `resources/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_resources(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListResourcesResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/list")
-        }
+        async fn list_resources(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListResourcesResult, typed::RpcError>
+            => request(RESOURCES_LIST, gated)
+                as ResourcesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourcesResult>);
 
         /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
         ///
         /// The request `resources/templates/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_resource_templates(
+        async fn list_resource_templates(
             &self,
             context: Context,
             params: Option<types::PaginatedParams>,
-        ) -> impl Future<
-            Output = Result<types::ListResourceTemplatesResult, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/templates/list")
-        }
+        )
+            -> Result<types::ListResourceTemplatesResult, typed::RpcError>
+            => request(RESOURCE_TEMPLATES_LIST, gated)
+                as ResourceTemplatesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourceTemplatesResult>);
 
         /// Reads the contents of a resource.
         ///
         /// The request `resources/read`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn read_resource(
-            &self,
-            context: Context,
-            params: types::ResourceParams,
-        ) -> impl Future<Output = Result<types::ReadResourceResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/read")
-        }
+        async fn read_resource(&self, context: Context, params: types::ResourceParams)
+            -> Result<types::ReadResourceResult, typed::RpcError>
+            => request(RESOURCES_READ, gated)
+                as ResourcesRead(types::ResourceParams, typed::Responder<types::ReadResourceResult>);
 
         /// Lists the server's prompts, one page at a time.
         ///
         /// The request `prompts/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_prompts(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListPromptsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("prompts/list")
-        }
+        async fn list_prompts(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListPromptsResult, typed::RpcError>
+            => request(PROMPTS_LIST, gated)
+                as PromptsList(Option<types::PaginatedParams>, typed::Responder<types::ListPromptsResult>);
 
         /// Gets a prompt with its arguments filled in.
         ///
         /// The request `prompts/get`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn get_prompt(
-            &self,
-            context: Context,
-            params: types::GetPromptParams,
-        ) -> impl Future<Output = Result<types::GetPromptResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("prompts/get")
-        }
+        async fn get_prompt(&self, context: Context, params: types::GetPromptParams)
+            -> Result<types::GetPromptResult, typed::RpcError>
+            => request(PROMPTS_GET, gated)
+                as PromptsGet(types::GetPromptParams, typed::Responder<types::GetPromptResult>);
 
         /// Suggests values for an argument of a prompt or of a resource template.
         ///
         /// The request `completion/complete`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn complete(
-            &self,
-            context: Context,
-            params: types::CompleteParams,
-        ) -> impl Future<Output = Result<types::CompleteResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("completion/complete")
-        }
+        async fn complete(&self, context: Context, params: types::CompleteParams)
+            -> Result<types::CompleteResult, typed::RpcError>
+            => request(COMPLETE)
+                as Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
 
         /// Sets the lowest severity at which the server sends log messages.
         ///
         /// The request `logging/setLevel`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn set_level(
-            &self,
-            context: Context,
-            params: types::SetLevelParams,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("logging/setLevel")
-        }
+        async fn set_level(&self, context: Context, params: types::SetLevelParams)
+            -> Result<(), typed::RpcError>
+            => request(SET_LEVEL, gated) as SetLevel(types::SetLevelParams, typed::Responder<()>);
 
         /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
         ///
         /// The request `resources/subscribe`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn subscribe(
+        async fn subscribe(
             &self,
             context: Context,
             params: types::ResourceParams,
             sub_session: Subscription<super::Subscribing>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("resources/subscribe"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(RESOURCES_SUBSCRIBE, gated)
+                as ResourcesSubscribe(types::ResourceParams, Subscription<super::Subscribing>);
 
         /// Ends the subscription to the resource at `uri`.
         ///
         /// The request `resources/unsubscribe`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn unsubscribe(
-            &self,
-            context: Context,
-            params: types::ResourceParams,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/unsubscribe")
-        }
+        async fn unsubscribe(&self, context: Context, params: types::ResourceParams)
+            -> Result<(), typed::RpcError>
+            => request(RESOURCES_UNSUBSCRIBE)
+                as ResourcesUnsubscribe(types::ResourceParams, typed::Responder<()>);
 
         /// The client's list of roots has changed.
         ///
         /// The notification `notifications/roots/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `handshake.session`.
-        fn roots_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn roots_list_changed(&self, context: Context)
+            => notification(ROOTS_LIST_CHANGED) as RootsListChanged;
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::McpError> => report(PROGRESS);
     }
 
-    /// What comes next in [`AwaitingNotif`](super::AwaitingNotif).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum AwaitingNotifNext {
-        /// The peer closed the session.
-        Closed,
+    typed::roles::next! {
+        /// What comes next in [`AwaitingNotif`](super::AwaitingNotif).
+        AwaitingNotifNext or Closed;
+
         /// The notification `notifications/initialized`; the session goes on as [`Active`](super::Active).
-        Initialized(McpServer<super::Active>),
+        Initialized(McpServer<super::Active>) => then(INITIALIZED, session);
     }
 
-    impl AwaitingNotifNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                _ if input.is_closed() => Ok(Self::Closed),
-                messages::INITIALIZED => {
-                    input.then(|(), session| Self::Initialized(McpServer::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Watched`](super::Watched).
+        WatchedNext;
 
-    /// What comes next in [`Watched`](super::Watched).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum WatchedNext {
         /// The request `resources/subscribe`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourcesSubscribe(types::ResourceParams, Subscription<super::Renewing>),
-        /// The request `resources/unsubscribe`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourcesUnsubscribe(types::ResourceParams, Subscription<super::Leaving>),
-    }
+        ResourcesSubscribe(types::ResourceParams, Subscription<super::Renewing>)
+            => then(RESOURCES_SUBSCRIBE, params, session);
 
-    impl WatchedNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RESOURCES_SUBSCRIBE => {
-                    input
-                        .then(|payload, session| Self::ResourcesSubscribe(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::RESOURCES_UNSUBSCRIBE => {
-                    input
-                        .then(|payload, session| Self::ResourcesUnsubscribe(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// The request `resources/unsubscribe`; the sub-session goes on as [`Leaving`](super::Leaving).
+        ResourcesUnsubscribe(types::ResourceParams, Subscription<super::Leaving>)
+            => then(RESOURCES_UNSUBSCRIBE, params, session);
     }
 }
 
@@ -2138,53 +1680,42 @@ mod tables {
             ])
             .levels(Level::should("L7"), Level::should("L7"));
             AWAITING_PONG = State::linear("AwaitingPong", &[
-                receive(m::PONG, END),
-                refused(m::PING_ERROR, END),
+                receive(m::PONG, END), refused(m::PING_ERROR, END),
             ]);
             END = State::end("End", &[]);
             BEFORE_PONG = State::linear("BeforePong", &[
-                send(m::PONG, END),
-                refuse(m::PING_ERROR, END),
+                send(m::PONG, END), refuse(m::PING_ERROR, END),
             ]);
             AWAITING_TOOLS_LIST_RESULT = State::linear("AwaitingToolsListResult", &[
-                receive(m::TOOLS_LIST_RESULT, END),
-                refused(m::TOOLS_LIST_ERROR, END),
+                receive(m::TOOLS_LIST_RESULT, END), refused(m::TOOLS_LIST_ERROR, END),
             ]);
             AWAITING_TOOLS_RESULT = State::linear("AwaitingToolsResult", &[
-                receive(m::TOOLS_RESULT, END),
-                refused(m::TOOLS_CALL_ERROR, END),
+                receive(m::TOOLS_RESULT, END), refused(m::TOOLS_CALL_ERROR, END),
             ]);
             AWAITING_RESOURCES_LIST_RESULT = State::linear("AwaitingResourcesListResult", &[
-                receive(m::RESOURCES_LIST_RESULT, END),
-                refused(m::RESOURCES_LIST_ERROR, END),
+                receive(m::RESOURCES_LIST_RESULT, END), refused(m::RESOURCES_LIST_ERROR, END),
             ]);
             AWAITING_RESOURCE_TEMPLATES_LIST_RESULT = State::linear("AwaitingResourceTemplatesListResult", &[
                 receive(m::RESOURCE_TEMPLATES_LIST_RESULT, END),
                 refused(m::RESOURCE_TEMPLATES_LIST_ERROR, END),
             ]);
             AWAITING_RESOURCES_RESULT = State::linear("AwaitingResourcesResult", &[
-                receive(m::RESOURCES_RESULT, END),
-                refused(m::RESOURCES_READ_ERROR, END),
+                receive(m::RESOURCES_RESULT, END), refused(m::RESOURCES_READ_ERROR, END),
             ]);
             AWAITING_PROMPTS_LIST_RESULT = State::linear("AwaitingPromptsListResult", &[
-                receive(m::PROMPTS_LIST_RESULT, END),
-                refused(m::PROMPTS_LIST_ERROR, END),
+                receive(m::PROMPTS_LIST_RESULT, END), refused(m::PROMPTS_LIST_ERROR, END),
             ]);
             AWAITING_PROMPTS_RESULT = State::linear("AwaitingPromptsResult", &[
-                receive(m::PROMPTS_RESULT, END),
-                refused(m::PROMPTS_GET_ERROR, END),
+                receive(m::PROMPTS_RESULT, END), refused(m::PROMPTS_GET_ERROR, END),
             ]);
             AWAITING_COMPLETIONS = State::linear("AwaitingCompletions", &[
-                receive(m::COMPLETIONS, END),
-                refused(m::COMPLETE_ERROR, END),
+                receive(m::COMPLETIONS, END), refused(m::COMPLETE_ERROR, END),
             ]);
             AWAITING_LEVEL_SET = State::linear("AwaitingLevelSet", &[
-                receive(m::LEVEL_SET, END),
-                refused(m::SET_LEVEL_ERROR, END),
+                receive(m::LEVEL_SET, END), refused(m::SET_LEVEL_ERROR, END),
             ]);
             SUBSCRIBING = State::linear("Subscribing", &[
-                receive(m::SUBSCRIBED, WATCHED),
-                refused(m::RESOURCES_SUBSCRIBE_ERROR, END),
+                receive(m::SUBSCRIBED, WATCHED), refused(m::RESOURCES_SUBSCRIBE_ERROR, END),
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             WATCHED = State::linear("Watched", &[
@@ -2207,16 +1738,13 @@ mod tables {
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             AWAITING_UNSUBSCRIBED = State::linear("AwaitingUnsubscribed", &[
-                receive(m::UNSUBSCRIBED, END),
-                refused(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
+                receive(m::UNSUBSCRIBED, END), refused(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
             ]);
             BEFORE_CREATE_MESSAGE_RESULT = State::linear("BeforeCreateMessageResult", &[
-                send(m::CREATE_MESSAGE_RESULT, END),
-                refuse(m::CREATE_MESSAGE_ERROR, END),
+                send(m::CREATE_MESSAGE_RESULT, END), refuse(m::CREATE_MESSAGE_ERROR, END),
             ]);
             BEFORE_ROOTS_LIST_RESULT = State::linear("BeforeRootsListResult", &[
-                send(m::ROOTS_LIST_RESULT, END),
-                refuse(m::ROOTS_LIST_ERROR, END),
+                send(m::ROOTS_LIST_RESULT, END), refuse(m::ROOTS_LIST_ERROR, END),
             ]);
         }
     }
@@ -2285,53 +1813,42 @@ mod tables {
             ])
             .levels(Level::should("L7"), Level::should("L7"));
             BEFORE_PONG = State::linear("BeforePong", &[
-                send(m::PONG, END),
-                refuse(m::PING_ERROR, END),
+                send(m::PONG, END), refuse(m::PING_ERROR, END),
             ]);
             END = State::end("End", &[]);
             AWAITING_PONG = State::linear("AwaitingPong", &[
-                receive(m::PONG, END),
-                refused(m::PING_ERROR, END),
+                receive(m::PONG, END), refused(m::PING_ERROR, END),
             ]);
             BEFORE_TOOLS_LIST_RESULT = State::linear("BeforeToolsListResult", &[
-                send(m::TOOLS_LIST_RESULT, END),
-                refuse(m::TOOLS_LIST_ERROR, END),
+                send(m::TOOLS_LIST_RESULT, END), refuse(m::TOOLS_LIST_ERROR, END),
             ]);
             BEFORE_TOOLS_RESULT = State::linear("BeforeToolsResult", &[
-                send(m::TOOLS_RESULT, END),
-                refuse(m::TOOLS_CALL_ERROR, END),
+                send(m::TOOLS_RESULT, END), refuse(m::TOOLS_CALL_ERROR, END),
             ]);
             BEFORE_RESOURCES_LIST_RESULT = State::linear("BeforeResourcesListResult", &[
-                send(m::RESOURCES_LIST_RESULT, END),
-                refuse(m::RESOURCES_LIST_ERROR, END),
+                send(m::RESOURCES_LIST_RESULT, END), refuse(m::RESOURCES_LIST_ERROR, END),
             ]);
             BEFORE_RESOURCE_TEMPLATES_LIST_RESULT = State::linear("BeforeResourceTemplatesListResult", &[
                 send(m::RESOURCE_TEMPLATES_LIST_RESULT, END),
                 refuse(m::RESOURCE_TEMPLATES_LIST_ERROR, END),
             ]);
             BEFORE_RESOURCES_RESULT = State::linear("BeforeResourcesResult", &[
-                send(m::RESOURCES_RESULT, END),
-                refuse(m::RESOURCES_READ_ERROR, END),
+                send(m::RESOURCES_RESULT, END), refuse(m::RESOURCES_READ_ERROR, END),
             ]);
             BEFORE_PROMPTS_LIST_RESULT = State::linear("BeforePromptsListResult", &[
-                send(m::PROMPTS_LIST_RESULT, END),
-                refuse(m::PROMPTS_LIST_ERROR, END),
+                send(m::PROMPTS_LIST_RESULT, END), refuse(m::PROMPTS_LIST_ERROR, END),
             ]);
             BEFORE_PROMPTS_RESULT = State::linear("BeforePromptsResult", &[
-                send(m::PROMPTS_RESULT, END),
-                refuse(m::PROMPTS_GET_ERROR, END),
+                send(m::PROMPTS_RESULT, END), refuse(m::PROMPTS_GET_ERROR, END),
             ]);
             BEFORE_COMPLETIONS = State::linear("BeforeCompletions", &[
-                send(m::COMPLETIONS, END),
-                refuse(m::COMPLETE_ERROR, END),
+                send(m::COMPLETIONS, END), refuse(m::COMPLETE_ERROR, END),
             ]);
             BEFORE_LEVEL_SET = State::linear("BeforeLevelSet", &[
-                send(m::LEVEL_SET, END),
-                refuse(m::SET_LEVEL_ERROR, END),
+                send(m::LEVEL_SET, END), refuse(m::SET_LEVEL_ERROR, END),
             ]);
             SUBSCRIBING = State::linear("Subscribing", &[
-                send(m::SUBSCRIBED, WATCHED),
-                refuse(m::RESOURCES_SUBSCRIBE_ERROR, END),
+                send(m::SUBSCRIBED, WATCHED), refuse(m::RESOURCES_SUBSCRIBE_ERROR, END),
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             WATCHED = State::linear("Watched", &[
@@ -2354,16 +1871,13 @@ mod tables {
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             BEFORE_UNSUBSCRIBED = State::linear("BeforeUnsubscribed", &[
-                send(m::UNSUBSCRIBED, END),
-                refuse(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
+                send(m::UNSUBSCRIBED, END), refuse(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
             ]);
             AWAITING_CREATE_MESSAGE_RESULT = State::linear("AwaitingCreateMessageResult", &[
-                receive(m::CREATE_MESSAGE_RESULT, END),
-                refused(m::CREATE_MESSAGE_ERROR, END),
+                receive(m::CREATE_MESSAGE_RESULT, END), refused(m::CREATE_MESSAGE_ERROR, END),
             ]);
             AWAITING_ROOTS_LIST_RESULT = State::linear("AwaitingRootsListResult", &[
-                receive(m::ROOTS_LIST_RESULT, END),
-                refused(m::ROOTS_LIST_ERROR, END),
+                receive(m::ROOTS_LIST_RESULT, END), refused(m::ROOTS_LIST_ERROR, END),
             ]);
         }
     }

@@ -11,210 +11,161 @@ use runtime::__private as typed;
 pub use runtime::Error as McpError;
 
 #[cfg(feature = "2025-11-25")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// Uninit [should "L5" out, should "L6" in] = !Initialize . AwaitingResult
-/// ```
-///
-/// A state of [`McpServer`]; `handshake.session`:
-///
-/// ```text
-/// McpServer::Uninit [should "L6" out, should "L5" in] = ?Initialize . AwaitingResult
-/// ```
-#[derive(Debug)]
-pub struct Uninit;
+typed::roles::markers! {
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// Uninit [should "L5" out, should "L6" in] = !Initialize . AwaitingResult
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `handshake.session`:
+    ///
+    /// ```text
+    /// McpServer::Uninit [should "L6" out, should "L5" in] = ?Initialize . AwaitingResult
+    /// ```
+    Uninit;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// AwaitingResult [should "L5" out, should "L6" in] = ?InitializeResult . (AwaitingNotif, ListChanges)
-/// ```
-///
-/// A state of [`McpServer`]; `handshake.session`:
-///
-/// ```text
-/// McpServer::AwaitingResult [should "L6" out, should "L5" in] =
-///     !InitializeResult . (AwaitingNotif, dual ClientToServer)
-/// ```
-#[derive(Debug)]
-pub struct AwaitingResult;
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// AwaitingResult [should "L5" out, should "L6" in] = ?InitializeResult . (AwaitingNotif, ListChanges)
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `handshake.session`:
+    ///
+    /// ```text
+    /// McpServer::AwaitingResult [should "L6" out, should "L5" in] =
+    ///     !InitializeResult . (AwaitingNotif, dual ClientToServer)
+    /// ```
+    AwaitingResult;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`McpClient`]; `handshake.session`:
-///
-/// ```text
-/// AwaitingNotif [should "L4" out, should "L6" in] = !Initialized . Active ⊕ End
-/// ```
-///
-/// A state of [`McpServer`]; `mcp-2025-06-18.session`:
-///
-/// ```text
-/// override McpServer::AwaitingNotif [should "L6" out, must "L7" in] = ?Initialized . Active & End
-/// ```
-#[derive(Debug)]
-pub struct AwaitingNotif;
+    /// A state of [`McpClient`]; `handshake.session`:
+    ///
+    /// ```text
+    /// AwaitingNotif [should "L4" out, should "L6" in] = !Initialized . Active ⊕ End
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `mcp-2025-06-18.session`:
+    ///
+    /// ```text
+    /// override McpServer::AwaitingNotif [should "L6" out, must "L7" in] = ?Initialized . Active & End
+    /// ```
+    AwaitingNotif;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`McpClient`]; `mcp-2025-06-18.session`:
-///
-/// ```text
-/// override Active [must "L7"] = (ClientToServer, ServerToClient, Updates)
-/// ```
-///
-/// A state of [`McpServer`]; `mcp-2025-06-18.session`:
-///
-/// ```text
-/// override McpServer::Active [must "L7"] = (dual ServerToClient, dual ListChanges, dual Updates)
-/// ```
-#[derive(Debug)]
-pub struct Active;
+    /// A state of [`McpClient`]; `mcp-2025-06-18.session`:
+    ///
+    /// ```text
+    /// override Active [must "L7"] = (ClientToServer, ServerToClient, Updates)
+    /// ```
+    ///
+    /// A state of [`McpServer`]; `mcp-2025-06-18.session`:
+    ///
+    /// ```text
+    /// override McpServer::Active [must "L7"] = (dual ServerToClient, dual ListChanges, dual Updates)
+    /// ```
+    Active;
 
-#[cfg(feature = "2025-11-25")]
-/// The client has subscribed and waits for the server's reply.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Subscribing [should] = ?Subscribed . Watched
-/// ```
-#[derive(Debug)]
-pub struct Subscribing;
+    /// The client has subscribed and waits for the server's reply.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Subscribing [should] = ?Subscribed . Watched
+    /// ```
+    Subscribing;
 
-#[cfg(feature = "2025-11-25")]
-/// The client is notified of every change. It may subscribe again, which has no further effect, or unsubscribe.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Watched =
-///     ?ResourceUpdated . Watched & !ResourcesSubscribe . Renewing & !ResourcesUnsubscribe . Leaving
-/// ```
-#[derive(Debug)]
-pub struct Watched;
+    /// The client is notified of every change. It may subscribe again, which has no further effect, or unsubscribe.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Watched =
+    ///     ?ResourceUpdated . Watched & !ResourcesSubscribe . Renewing & !ResourcesUnsubscribe . Leaving
+    /// ```
+    Watched;
 
-#[cfg(feature = "2025-11-25")]
-/// The client has subscribed again and waits for the server's reply.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Renewing [should] = ?ResourceUpdated . Renewing & ?Subscribed . Watched
-/// ```
-#[derive(Debug)]
-pub struct Renewing;
+    /// The client has subscribed again and waits for the server's reply.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Renewing [should] = ?ResourceUpdated . Renewing & ?Subscribed . Watched
+    /// ```
+    Renewing;
 
-#[cfg(feature = "2025-11-25")]
-/// The client has unsubscribed. The subscription ends with the server's reply, also if that is an error.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
-///
-/// ```text
-/// Leaving [should] =
-///     ?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End
-/// ```
-#[derive(Debug)]
-pub struct Leaving;
+    /// The client has unsubscribed. The subscription ends with the server's reply, also if that is an error.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `server.session`:
+    ///
+    /// ```text
+    /// Leaving [should] =
+    ///     ?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End
+    /// ```
+    Leaving;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`client::ServerTask`]; `tasks.session`:
-///
-/// ```text
-/// ?ToolsTaskCreated . Working
-/// ```
-#[derive(Debug)]
-pub struct AwaitingToolsTaskCreated;
+    /// A state of [`client::ServerTask`]; `tasks.session`: `?ToolsTaskCreated . Working`
+    AwaitingToolsTaskCreated;
 
-#[cfg(feature = "2025-11-25")]
-/// The task is running, or its result has not been fetched yet. The client receives its status and may fetch the
-/// result.
-///
-/// A state of [`client::ServerTask`] and [`server::ServerTask`]; `tasks.session`:
-///
-/// ```text
-/// Working = ?TaskStatus . Working & !TasksResult . Fetching
-/// ```
-#[derive(Debug)]
-pub struct Working;
+    /// The task is running, or its result has not been fetched yet. The client receives its status and may fetch the
+    /// result.
+    ///
+    /// A state of [`client::ServerTask`] and [`server::ServerTask`]; `tasks.session`:
+    ///
+    /// ```text
+    /// Working = ?TaskStatus . Working & !TasksResult . Fetching
+    /// ```
+    Working;
 
-#[cfg(feature = "2025-11-25")]
-/// The client waits for the result. It may cancel the request for the result, and send it again later.
-///
-/// A state of [`client::ServerTask`] and [`server::ServerTask`]; `tasks.session`:
-///
-/// ```text
-/// Fetching = ?TaskStatus . Fetching & ?TaskPayload . End & ?TasksResultError . End
-/// ```
-#[derive(Debug)]
-pub struct Fetching;
+    /// The client waits for the result. It may cancel the request for the result, and send it again later.
+    ///
+    /// A state of [`client::ServerTask`] and [`server::ServerTask`]; `tasks.session`:
+    ///
+    /// ```text
+    /// Fetching = ?TaskStatus . Fetching & ?TaskPayload . End & ?TasksResultError . End
+    /// ```
+    Fetching;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`client::ClientTask`]; `tasks.session`:
-///
-/// ```text
-/// !CreateMessageTaskCreated . ClientWorking
-/// ```
-#[derive(Debug)]
-pub struct BeforeCreateMessageTaskCreated;
+    /// A state of [`client::ClientTask`]; `tasks.session`:
+    ///
+    /// ```text
+    /// !CreateMessageTaskCreated . ClientWorking
+    /// ```
+    BeforeCreateMessageTaskCreated;
 
-#[cfg(feature = "2025-11-25")]
-/// The task is running, or its result has not been fetched yet. The client sends its status, and the result on request.
-///
-/// A state of [`client::ClientTask`] and [`server::ClientTask`]; `tasks.session`:
-///
-/// ```text
-/// ClientWorking = !TaskStatus . ClientWorking & ?TasksResult . ClientFetching
-/// ```
-#[derive(Debug)]
-pub struct ClientWorking;
+    /// The task is running, or its result has not been fetched yet. The client sends its status, and the result on request.
+    ///
+    /// A state of [`client::ClientTask`] and [`server::ClientTask`]; `tasks.session`:
+    ///
+    /// ```text
+    /// ClientWorking = !TaskStatus . ClientWorking & ?TasksResult . ClientFetching
+    /// ```
+    ClientWorking;
 
-#[cfg(feature = "2025-11-25")]
-/// The server waits for the result. It may cancel the request for the result, and send it again later.
-///
-/// A state of [`client::ClientTask`] and [`server::ClientTask`]; `tasks.session`:
-///
-/// ```text
-/// ClientFetching = !TaskStatus . ClientFetching ⊕ !TaskPayload . End ⊕ !TasksResultError . End
-/// ```
-#[derive(Debug)]
-pub struct ClientFetching;
+    /// The server waits for the result. It may cancel the request for the result, and send it again later.
+    ///
+    /// A state of [`client::ClientTask`] and [`server::ClientTask`]; `tasks.session`:
+    ///
+    /// ```text
+    /// ClientFetching = !TaskStatus . ClientFetching ⊕ !TaskPayload . End ⊕ !TasksResultError . End
+    /// ```
+    ClientFetching;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`client::ClientTask`]; `tasks.session`:
-///
-/// ```text
-/// !ElicitTaskCreated . ClientWorking
-/// ```
-#[derive(Debug)]
-pub struct BeforeElicitTaskCreated;
+    /// A state of [`client::ClientTask`]; `tasks.session`: `!ElicitTaskCreated . ClientWorking`
+    BeforeElicitTaskCreated;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`server::ServerTask`]; `tasks.session`:
-///
-/// ```text
-/// !ToolsTaskCreated . Working
-/// ```
-#[derive(Debug)]
-pub struct BeforeToolsTaskCreated;
+    /// A state of [`server::ServerTask`]; `tasks.session`: `!ToolsTaskCreated . Working`
+    BeforeToolsTaskCreated;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`server::ClientTask`]; `tasks.session`:
-///
-/// ```text
-/// ?CreateMessageTaskCreated . ClientWorking
-/// ```
-#[derive(Debug)]
-pub struct AwaitingCreateMessageTaskCreated;
+    /// A state of [`server::ClientTask`]; `tasks.session`:
+    ///
+    /// ```text
+    /// ?CreateMessageTaskCreated . ClientWorking
+    /// ```
+    AwaitingCreateMessageTaskCreated;
 
-#[cfg(feature = "2025-11-25")]
-/// A state of [`server::ClientTask`]; `tasks.session`:
-///
-/// ```text
-/// ?ElicitTaskCreated . ClientWorking
-/// ```
-#[derive(Debug)]
-pub struct AwaitingElicitTaskCreated;
+    /// A state of [`server::ClientTask`]; `tasks.session`: `?ElicitTaskCreated . ClientWorking`
+    AwaitingElicitTaskCreated;
+}
 
 #[cfg(feature = "2025-11-25")]
 /// An MCP client: performs the handshake, then sends requests and answers the server's, any number at once.
@@ -247,743 +198,550 @@ typed::roles::role! {
 }
 
 #[cfg(feature = "2025-11-25")]
-impl McpClient<Uninit> {
-    /// Opens the session: each side announces its revision, its capabilities and its name.
-    ///
-    /// Sends the request `initialize`; the session goes on as [`AwaitingResult`].
-    ///
-    /// `!Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
-    pub fn send_initialize(
-        self,
-        params: types::InitializeParams,
-    ) -> typed::Step<McpClient<AwaitingResult>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE, &params)
+typed::roles::methods! {
+    impl McpClient<Uninit> {
+        /// Opens the session: each side announces its revision, its capabilities and its name.
+        ///
+        /// Sends the request `initialize`; the session goes on as [`AwaitingResult`].
+        ///
+        /// `!Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
+        pub fn send_initialize(self, params: types::InitializeParams)
+            -> typed::Step<McpClient<AwaitingResult>, typed::StepError<Self>>
+            => send_on(INITIALIZE);
+
+        /// Opens the session: each side announces its revision, its capabilities and its name.
+        ///
+        /// Sends the request `initialize` and waits for its reply; the session goes on as [`AwaitingNotif`].
+        /// If the peer refuses, the session is [`Uninit`].
+        ///
+        /// `!Initialize . ?InitializeResult . AwaitingNotif`, `handshake.session`; in [`Uninit`].
+        pub fn initialize(self, params: types::InitializeParams)
+            -> typed::Advance<(types::InitializeResult, McpClient<AwaitingNotif>), Self>
+            => exchange_on(INITIALIZE);
+
+        /// Checks that the peer responds. The peer replies at once, in every phase of the session.
+        ///
+        /// Sends the request `ping` and returns its reply; any number at once.
+        ///
+        /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
     }
 
-    /// Opens the session: each side announces its revision, its capabilities and its name.
-    ///
-    /// Sends the request `initialize` and waits for its reply; the session goes on as [`AwaitingNotif`].
-    /// If the peer refuses, the session is [`Uninit`].
-    ///
-    /// `!Initialize . ?InitializeResult . AwaitingNotif`, `handshake.session`; in [`Uninit`].
-    pub fn initialize(
-        self,
-        params: types::InitializeParams,
-    ) -> typed::Advance<(types::InitializeResult, McpClient<AwaitingNotif>), Self> {
-        self.session.exchange_on(messages::INITIALIZE, &params)
+    impl McpClient<AwaitingResult> {
+        /// Waits for `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
+        /// If the peer refuses, the session is [`Uninit`].
+        ///
+        /// `?InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
+        pub fn recv_initialize_result(self)
+            -> typed::Step<(types::InitializeResult, McpClient<AwaitingNotif>), typed::StepError<McpClient<Uninit>>>
+            => receive_on(INITIALIZE_RESULT);
+
+        /// See [`McpClient::ping`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
     }
 
-    /// Checks that the peer responds. The peer replies at once, in every phase of the session.
-    ///
-    /// Sends the request `ping` and returns its reply; any number at once.
-    ///
-    /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
-}
+    impl McpClient<AwaitingNotif> {
+        /// The client has received the result of `initialize` and is ready to work.
+        ///
+        /// Sends the notification `notifications/initialized`; the session goes on as [`Active`].
+        ///
+        /// `!Initialized . Active`, `handshake.session`; in [`AwaitingNotif`].
+        pub fn send_initialized(self) -> typed::Step<McpClient<Active>, typed::StepError<Self>>
+            => send_on(INITIALIZED);
 
-#[cfg(feature = "2025-11-25")]
-impl McpClient<AwaitingResult> {
-    /// Waits for `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
-    /// If the peer refuses, the session is [`Uninit`].
-    ///
-    /// `?InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
-    pub fn recv_initialize_result(
-        self,
-    ) -> typed::Step<
-        (types::InitializeResult, McpClient<AwaitingNotif>),
-        typed::StepError<McpClient<Uninit>>,
-    > {
-        self.session.receive_on(messages::INITIALIZE_RESULT)
+        /// See [`McpClient::ping`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `handshake.session`; in [`AwaitingNotif`] and [`Active`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// See [`McpClient::ping`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
-}
+    impl McpClient<Active> {
+        /// See [`McpClient::ping`].
+        pub fn ping(&self) -> client::CancellableCall<'_, ()> => call(PING);
 
-#[cfg(feature = "2025-11-25")]
-impl McpClient<AwaitingNotif> {
-    /// The client has received the result of `initialize` and is ready to work.
-    ///
-    /// Sends the notification `notifications/initialized`; the session goes on as [`Active`].
-    ///
-    /// `!Initialized . Active`, `handshake.session`; in [`AwaitingNotif`].
-    pub fn send_initialized(self) -> typed::Step<McpClient<Active>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZED, &())
-    }
+        /// Lists the server's tools, one page at a time.
+        ///
+        /// Sends the request `tools/list` and returns its reply; any number at once.
+        /// Needs the capability `server.tools`.
+        ///
+        /// `*( !ToolsList . ?ToolsListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_tools(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListToolsResult> => call(TOOLS_LIST);
 
-    /// See [`McpClient::ping`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
+        /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
+        pub fn list_tools_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListToolsResult>
+            => pages(TOOLS_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `handshake.session`; in [`AwaitingNotif`] and [`Active`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
+        /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
+        ///
+        /// Sends the request `tools/call` and returns its reply; any number at once.
+        /// Needs the capability `server.tools`.
+        ///
+        /// `*( !ToolsCall . ?ToolsResult . End )`, `server.session`; in [`Active`].
+        pub fn call_tool(&self, params: types::CallToolParams)
+            -> client::CancellableCall<'_, types::CallToolResult> => call(TOOLS_CALL);
 
-#[cfg(feature = "2025-11-25")]
-impl McpClient<Active> {
-    /// See [`McpClient::ping`].
-    pub fn ping(&self) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
+        /// Lists the server's resources, one page at a time.
+        ///
+        /// Sends the request `resources/list` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourcesList . ?ResourcesListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_resources(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListResourcesResult> => call(RESOURCES_LIST);
 
-    /// Lists the server's tools, one page at a time.
-    ///
-    /// Sends the request `tools/list` and returns its reply; any number at once.
-    /// Needs the capability `server.tools`.
-    ///
-    /// `*( !ToolsList . ?ToolsListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_tools(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListToolsResult> {
-        self.session.call(messages::TOOLS_LIST, &params)
-    }
+        /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
+        pub fn list_resources_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListResourcesResult>
+            => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
-    pub fn list_tools_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListToolsResult> {
-        self.session.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
+        ///
+        /// Sends the request `resources/templates/list` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_resource_templates(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListResourceTemplatesResult>
+            => call(RESOURCE_TEMPLATES_LIST);
 
-    /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
-    ///
-    /// Sends the request `tools/call` and returns its reply; any number at once.
-    /// Needs the capability `server.tools`.
-    ///
-    /// `*( !ToolsCall . ?ToolsResult . End )`, `server.session`; in [`Active`].
-    pub fn call_tool(
-        &self,
-        params: types::CallToolParams,
-    ) -> client::CancellableCall<'_, types::CallToolResult> {
-        self.session.call(messages::TOOLS_CALL, &params)
-    }
+        /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
+        pub fn list_resource_templates_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListResourceTemplatesResult>
+            => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Lists the server's resources, one page at a time.
-    ///
-    /// Sends the request `resources/list` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourcesList . ?ResourcesListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_resources(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListResourcesResult> {
-        self.session.call(messages::RESOURCES_LIST, &params)
-    }
+        /// Reads the contents of a resource.
+        ///
+        /// Sends the request `resources/read` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourcesRead . ?ResourcesResult . End )`, `server.session`; in [`Active`].
+        pub fn read_resource(&self, params: types::ResourceParams)
+            -> client::CancellableCall<'_, types::ReadResourceResult> => call(RESOURCES_READ);
 
-    /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
-    pub fn list_resources_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListResourcesResult> {
-        self.session.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Lists the server's prompts, one page at a time.
+        ///
+        /// Sends the request `prompts/list` and returns its reply; any number at once.
+        /// Needs the capability `server.prompts`.
+        ///
+        /// `*( !PromptsList . ?PromptsListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_prompts(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListPromptsResult> => call(PROMPTS_LIST);
 
-    /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
-    ///
-    /// Sends the request `resources/templates/list` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_resource_templates(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListResourceTemplatesResult> {
-        self.session.call(messages::RESOURCE_TEMPLATES_LIST, &params)
-    }
+        /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
+        pub fn list_prompts_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListPromptsResult>
+            => pages(PROMPTS_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
-    pub fn list_resource_templates_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListResourceTemplatesResult> {
-        self.session
-            .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Gets a prompt with its arguments filled in.
+        ///
+        /// Sends the request `prompts/get` and returns its reply; any number at once.
+        /// Needs the capability `server.prompts`.
+        ///
+        /// `*( !PromptsGet . ?PromptsResult . End )`, `server.session`; in [`Active`].
+        pub fn get_prompt(&self, params: types::GetPromptParams)
+            -> client::CancellableCall<'_, types::GetPromptResult> => call(PROMPTS_GET);
 
-    /// Reads the contents of a resource.
-    ///
-    /// Sends the request `resources/read` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourcesRead . ?ResourcesResult . End )`, `server.session`; in [`Active`].
-    pub fn read_resource(
-        &self,
-        params: types::ResourceParams,
-    ) -> client::CancellableCall<'_, types::ReadResourceResult> {
-        self.session.call(messages::RESOURCES_READ, &params)
-    }
+        /// Suggests values for an argument of a prompt or of a resource template.
+        ///
+        /// Sends the request `completion/complete` and returns its reply; any number at once.
+        /// Needs the capability `server.completions`.
+        ///
+        /// `*( !Complete . ?Completions . End )`, `server.session`; in [`Active`].
+        pub fn complete(&self, params: types::CompleteParams)
+            -> client::CancellableCall<'_, types::CompleteResult> => call(COMPLETE);
 
-    /// Lists the server's prompts, one page at a time.
-    ///
-    /// Sends the request `prompts/list` and returns its reply; any number at once.
-    /// Needs the capability `server.prompts`.
-    ///
-    /// `*( !PromptsList . ?PromptsListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_prompts(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListPromptsResult> {
-        self.session.call(messages::PROMPTS_LIST, &params)
-    }
+        /// Sets the lowest severity at which the server sends log messages.
+        ///
+        /// Sends the request `logging/setLevel` and returns its reply; any number at once.
+        /// Needs the capability `server.logging`.
+        ///
+        /// `*( !SetLevel . ?LevelSet . End )`, `server.session`; in [`Active`].
+        pub fn set_level(&self, params: types::SetLevelParams) -> client::CancellableCall<'_, ()>
+            => call(SET_LEVEL);
 
-    /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
-    pub fn list_prompts_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListPromptsResult> {
-        self.session.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Returns the status of a task.
+        ///
+        /// Sends the request `tasks/get` and returns its reply; any number at once.
+        /// Needs the capability `server.tasks`.
+        ///
+        /// `*( !TasksGet . ?TaskState . End )`, `server.session`; in [`Active`].
+        pub fn get_task(&self, params: types::TaskParams)
+            -> client::CancellableCall<'_, types::TaskResult> => call(TASKS_GET);
 
-    /// Gets a prompt with its arguments filled in.
-    ///
-    /// Sends the request `prompts/get` and returns its reply; any number at once.
-    /// Needs the capability `server.prompts`.
-    ///
-    /// `*( !PromptsGet . ?PromptsResult . End )`, `server.session`; in [`Active`].
-    pub fn get_prompt(
-        &self,
-        params: types::GetPromptParams,
-    ) -> client::CancellableCall<'_, types::GetPromptResult> {
-        self.session.call(messages::PROMPTS_GET, &params)
-    }
+        /// Lists the tasks that the peer runs, one page at a time.
+        ///
+        /// Sends the request `tasks/list` and returns its reply; any number at once.
+        /// Needs the capability `server.tasks.list`.
+        ///
+        /// `*( !TasksList . ?TasksListResult . End )`, `server.session`; in [`Active`].
+        pub fn list_tasks(&self, params: Option<types::PaginatedParams>)
+            -> client::CancellableCall<'_, types::ListTasksResult> => call(TASKS_LIST);
 
-    /// Suggests values for an argument of a prompt or of a resource template.
-    ///
-    /// Sends the request `completion/complete` and returns its reply; any number at once.
-    /// Needs the capability `server.completions`.
-    ///
-    /// `*( !Complete . ?Completions . End )`, `server.session`; in [`Active`].
-    pub fn complete(
-        &self,
-        params: types::CompleteParams,
-    ) -> client::CancellableCall<'_, types::CompleteResult> {
-        self.session.call(messages::COMPLETE, &params)
-    }
+        /// Sends the request of [`McpClient::list_tasks`] for page after page of its result, on demand.
+        pub fn list_tasks_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListTasksResult>
+            => pages(TASKS_LIST, ["cursor"], ["nextCursor"]);
 
-    /// Sets the lowest severity at which the server sends log messages.
-    ///
-    /// Sends the request `logging/setLevel` and returns its reply; any number at once.
-    /// Needs the capability `server.logging`.
-    ///
-    /// `*( !SetLevel . ?LevelSet . End )`, `server.session`; in [`Active`].
-    pub fn set_level(&self, params: types::SetLevelParams) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::SET_LEVEL, &params)
-    }
+        /// Cancels a task that has not finished.
+        ///
+        /// Sends the request `tasks/cancel` and returns its reply; any number at once.
+        /// Needs the capability `server.tasks.cancel`.
+        ///
+        /// `*( !TasksCancel . ?TaskCancelled . End )`, `server.session`; in [`Active`].
+        pub fn cancel_task(&self, params: types::TaskParams)
+            -> client::CancellableCall<'_, types::TaskResult> => call(TASKS_CANCEL);
 
-    /// Returns the status of a task.
-    ///
-    /// Sends the request `tasks/get` and returns its reply; any number at once.
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `*( !TasksGet . ?TaskState . End )`, `server.session`; in [`Active`].
-    pub fn get_task(
-        &self,
-        params: types::TaskParams,
-    ) -> client::CancellableCall<'_, types::TaskResult> {
-        self.session.call(messages::TASKS_GET, &params)
-    }
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe`, which opens a sub-session; it is [`Subscribing`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resources_subscribe(&self, params: types::ResourceParams)
+            -> Result<client::Subscription<Subscribing>, McpError> => open(RESOURCES_SUBSCRIBE);
 
-    /// Lists the tasks that the peer runs, one page at a time.
-    ///
-    /// Sends the request `tasks/list` and returns its reply; any number at once.
-    /// Needs the capability `server.tasks.list`.
-    ///
-    /// `*( !TasksList . ?TasksListResult . End )`, `server.session`; in [`Active`].
-    pub fn list_tasks(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> client::CancellableCall<'_, types::ListTasksResult> {
-        self.session.call(messages::TASKS_LIST, &params)
-    }
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe`, which opens a sub-session, and waits for its reply; the sub-session is [`Watched`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourcesSubscribe . ?Subscribed . Watched )`, `server.session`; in [`Active`].
+        pub fn subscribe(&self, params: types::ResourceParams)
+            -> client::CancellableCall<'_, client::Subscription<Watched>>
+            => open_exchange_empty(RESOURCES_SUBSCRIBE);
 
-    /// Sends the request of [`McpClient::list_tasks`] for page after page of its result, on demand.
-    pub fn list_tasks_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListTasksResult> {
-        self.session.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Ends the subscription to the resource at `uri`.
+        ///
+        /// Sends the request `resources/unsubscribe` and returns its reply; any number at once.
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourcesUnsubscribe . ?Unsubscribed . End )`, `server.session`; in [`Active`].
+        pub fn unsubscribe(&self, params: types::ResourceParams) -> client::CancellableCall<'_, ()>
+            => call(RESOURCES_UNSUBSCRIBE);
 
-    /// Cancels a task that has not finished.
-    ///
-    /// Sends the request `tasks/cancel` and returns its reply; any number at once.
-    /// Needs the capability `server.tasks.cancel`.
-    ///
-    /// `*( !TasksCancel . ?TaskCancelled . End )`, `server.session`; in [`Active`].
-    pub fn cancel_task(
-        &self,
-        params: types::TaskParams,
-    ) -> client::CancellableCall<'_, types::TaskResult> {
-        self.session.call(messages::TASKS_CANCEL, &params)
+        /// The client's list of roots has changed.
+        ///
+        /// Sends the notification `notifications/roots/list_changed`.
+        /// Needs the capability `client.roots.listChanged`.
+        ///
+        /// `*( !RootsListChanged . End )`, `mcp-2025-11-25.session`; in [`Active`].
+        pub fn send_roots_list_changed(&self) -> typed::Notify<'_> => notify(ROOTS_LIST_CHANGED);
+
+        /// Calls a tool as a task.
+        ///
+        /// Sends the request `tools/call` (`if task`), which opens a sub-session; it is [`AwaitingToolsTaskCreated`].
+        /// Needs the capabilities `server.tools`, `server.tasks.requests.tools.call`.
+        ///
+        /// `*( !ToolsTask . AwaitingToolsTaskCreated )`, `tasks.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_tools_task(&self, params: types::CallToolParams)
+            -> Result<client::ServerTask<AwaitingToolsTaskCreated>, McpError> => open(TOOLS_TASK);
+
+        /// Calls a tool as a task.
+        ///
+        /// Sends the request `tools/call` (`if task`), which opens a sub-session, and waits for its reply; the sub-session is [`Working`].
+        /// Needs the capabilities `server.tools`, `server.tasks.requests.tools.call`.
+        ///
+        /// `*( !ToolsTask . ?ToolsTaskCreated . Working )`, `tasks.session`; in [`Active`].
+        pub fn call_tool_as_task(&self, params: types::CallToolParams)
+            -> client::Call<'_, (types::CreateTaskResult, client::ServerTask<Working>)>
+            => open_exchange(TOOLS_TASK);
+
+        /// Waits until a task has finished and returns its result: the reply to the request that created the task.
+        ///
+        /// Sends the request `tasks/result` and returns its reply; any number at once.
+        /// Needs the capability `server.tasks`.
+        ///
+        /// `*( !TasksResult . ?TaskPayload . End )`, `tasks.session`; in [`Active`].
+        pub fn task_result(&self, params: types::TaskParams)
+            -> client::CancellableCall<'_, types::TaskPayload> => call(TASKS_RESULT);
+
+        /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
+        ///
+        /// Sends the notification `notifications/tasks/status`. Needs the capability `client.tasks`.
+        ///
+        /// `*( !TaskStatus . End )`, `tasks.session`; in [`Active`].
+        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'_>
+            => notify(TASK_STATUS);
+
+        /// See [`McpClient::close`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe`, which opens a sub-session; it is [`Subscribing`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resources_subscribe(
-        &self,
-        params: types::ResourceParams,
-    ) -> Result<client::Subscription<Subscribing>, McpError> {
-        self.session
-            .open(messages::RESOURCES_SUBSCRIBE, &params)
-            .await
-            .map(client::Subscription::at)
+    impl client::Subscription<Subscribing> {
+        /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn recv_subscribed(self) -> typed::Step<client::Subscription<Watched>, McpError>
+            => receive_empty(SUBSCRIBED);
     }
 
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe`, which opens a sub-session, and waits for its reply; the sub-session is [`Watched`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourcesSubscribe . ?Subscribed . Watched )`, `server.session`; in [`Active`].
-    pub fn subscribe(
-        &self,
-        params: types::ResourceParams,
-    ) -> client::CancellableCall<'_, client::Subscription<Watched>> {
-        self.session.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
+    impl client::Subscription<Watched> {
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
+        ///
+        /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
+
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
+        pub fn send_resources_subscribe(self, params: types::ResourceParams)
+            -> typed::Step<client::Subscription<Renewing>, typed::StepError<Self>>
+            => send_on(RESOURCES_SUBSCRIBE);
+
+        /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
+        ///
+        /// Sends the request `resources/subscribe` and waits for its reply; the sub-session stays [`Watched`].
+        /// If the peer refuses, the sub-session is [`Watched`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesSubscribe . ?Subscribed . Watched`, `server.session`; in [`Watched`].
+        pub fn subscribe(&mut self, params: types::ResourceParams)
+            -> typed::Exchange<'_, (), typed::Cancellable> => exchange_here(RESOURCES_SUBSCRIBE);
+
+        /// Ends the subscription to the resource at `uri`.
+        ///
+        /// Sends the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
+        pub fn send_resources_unsubscribe(self, params: types::ResourceParams)
+            -> typed::Step<client::Subscription<Leaving>, typed::StepError<Self>>
+            => send_on(RESOURCES_UNSUBSCRIBE);
+
+        /// Ends the subscription to the resource at `uri`.
+        ///
+        /// Sends the request `resources/unsubscribe` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourcesUnsubscribe . ?Unsubscribed . End`, `server.session`; in [`Watched`].
+        pub fn unsubscribe(self, params: types::ResourceParams) -> typed::Advance<(), Self>
+            => exchange_last(RESOURCES_UNSUBSCRIBE);
     }
 
-    /// Ends the subscription to the resource at `uri`.
-    ///
-    /// Sends the request `resources/unsubscribe` and returns its reply; any number at once.
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourcesUnsubscribe . ?Unsubscribed . End )`, `server.session`; in [`Active`].
-    pub fn unsubscribe(&self, params: types::ResourceParams) -> client::CancellableCall<'_, ()> {
-        self.session.call(messages::RESOURCES_UNSUBSCRIBE, &params)
+    impl client::Subscription<Renewing> {
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
+        /// If the peer refuses, the sub-session is [`Watched`].
+        ///
+        /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
+
+        /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        /// If the peer refuses, the sub-session is [`Watched`].
+        ///
+        /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn recv_subscribed(self)
+            -> typed::Step<client::Subscription<Watched>, typed::StepError<client::Subscription<Watched>>>
+            => receive_empty(SUBSCRIBED);
+
+        /// Waits for whatever the peer sends next.
+        /// If the peer refuses, the sub-session is [`Watched`].
+        ///
+        /// `?ResourceUpdated . Renewing & ?Subscribed . Watched`, `server.session`; in [`Renewing`] and [`Leaving`].
+        pub fn next(self)
+            -> typed::Step<client::RenewingNext, typed::StepError<client::Subscription<Watched>>>
+            => next_on(client::RenewingNext);
     }
 
-    /// The client's list of roots has changed.
-    ///
-    /// Sends the notification `notifications/roots/list_changed`.
-    /// Needs the capability `client.roots.listChanged`.
-    ///
-    /// `*( !RootsListChanged . End )`, `mcp-2025-11-25.session`; in [`Active`].
-    pub fn send_roots_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::ROOTS_LIST_CHANGED, &())
+    impl client::Subscription<Leaving> {
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
+
+        /// Waits for `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Unsubscribed . End`, `server.session`; in [`Leaving`].
+        pub fn recv_unsubscribed(self) -> typed::Step<(), McpError> => receive_last(UNSUBSCRIBED);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End`, `server.session`; in [`Renewing`] and [`Leaving`].
+        pub fn next(self) -> typed::Step<client::LeavingNext, McpError>
+            => next_on(client::LeavingNext);
     }
 
-    /// Calls a tool as a task.
-    ///
-    /// Sends the request `tools/call` (`if task`), which opens a sub-session; it is [`AwaitingToolsTaskCreated`].
-    /// Needs the capabilities `server.tools`, `server.tasks.requests.tools.call`.
-    ///
-    /// `*( !ToolsTask . AwaitingToolsTaskCreated )`, `tasks.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_tools_task(
-        &self,
-        params: types::CallToolParams,
-    ) -> Result<client::ServerTask<AwaitingToolsTaskCreated>, McpError> {
-        self.session.open(messages::TOOLS_TASK, &params).await.map(client::ServerTask::at)
+    impl client::ServerTask<AwaitingToolsTaskCreated> {
+        /// Waits for `ToolsTaskCreated`, the reply to `tools/call`; the sub-session goes on as [`Working`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ToolsTaskCreated . Working`, `tasks.session`; in [`AwaitingToolsTaskCreated`].
+        pub fn recv_tools_task_created(self)
+            -> typed::Step<(types::CreateTaskResult, client::ServerTask<Working>), McpError>
+            => receive_on(TOOLS_TASK_CREATED);
     }
 
-    /// Calls a tool as a task.
-    ///
-    /// Sends the request `tools/call` (`if task`), which opens a sub-session, and waits for its reply; the sub-session is [`Working`].
-    /// Needs the capabilities `server.tools`, `server.tasks.requests.tools.call`.
-    ///
-    /// `*( !ToolsTask . ?ToolsTaskCreated . Working )`, `tasks.session`; in [`Active`].
-    pub fn call_tool_as_task(
-        &self,
-        params: types::CallToolParams,
-    ) -> client::Call<'_, (types::CreateTaskResult, client::ServerTask<Working>)> {
-        self.session.open_exchange(messages::TOOLS_TASK, &params)
+    impl client::ServerTask<Working> {
+        /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`Working`].
+        ///
+        /// `?TaskStatus . Working`, `tasks.session`; in [`Working`] and [`Fetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError>
+            => receive_here(TASK_STATUS);
+
+        /// Waits until a task has finished and returns its result: the reply to the request that created the task.
+        ///
+        /// Sends the request `tasks/result`; the sub-session goes on as [`Fetching`].
+        /// Needs the capability `server.tasks`.
+        ///
+        /// `!TasksResult . Fetching`, `tasks.session`; in [`Working`].
+        pub fn send_tasks_result(self, params: types::TaskParams)
+            -> typed::Step<client::ServerTask<Fetching>, typed::StepError<Self>>
+            => send_on(TASKS_RESULT);
+
+        /// Waits until a task has finished and returns its result: the reply to the request that created the task.
+        ///
+        /// Sends the request `tasks/result` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too. Needs the capability `server.tasks`.
+        ///
+        /// `!TasksResult . ?TaskPayload . End`, `tasks.session`; in [`Working`].
+        pub fn task_result(self, params: types::TaskParams)
+            -> typed::Advance<types::TaskPayload, Self> => exchange_last(TASKS_RESULT);
     }
 
-    /// Waits until a task has finished and returns its result: the reply to the request that created the task.
-    ///
-    /// Sends the request `tasks/result` and returns its reply; any number at once.
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `*( !TasksResult . ?TaskPayload . End )`, `tasks.session`; in [`Active`].
-    pub fn task_result(
-        &self,
-        params: types::TaskParams,
-    ) -> client::CancellableCall<'_, types::TaskPayload> {
-        self.session.call(messages::TASKS_RESULT, &params)
+    impl client::ServerTask<Fetching> {
+        /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`Fetching`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?TaskStatus . Fetching`, `tasks.session`; in [`Working`] and [`Fetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError>
+            => receive_here(TASK_STATUS);
+
+        /// Waits for `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?TaskPayload . End`, `tasks.session`; in [`Fetching`].
+        pub fn recv_task_payload(self) -> typed::Step<types::TaskPayload, McpError>
+            => receive_last(TASK_PAYLOAD);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?TaskStatus . Fetching & ?TaskPayload . End & ?TasksResultError . End`, `tasks.session`; in [`Fetching`].
+        pub fn next(self) -> typed::Step<client::FetchingNext, McpError>
+            => next_on(client::FetchingNext);
     }
 
-    /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
-    ///
-    /// Sends the notification `notifications/tasks/status`.
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `*( !TaskStatus . End )`, `tasks.session`; in [`Active`].
-    pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'_> {
-        self.session.notify(messages::TASK_STATUS, &params)
+    impl client::ClientTask<BeforeCreateMessageTaskCreated> {
+        /// Sends `CreateMessageTaskCreated`, the reply to `sampling/createMessage`; the sub-session goes on as [`ClientWorking`].
+        ///
+        /// `!CreateMessageTaskCreated . ClientWorking`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`].
+        pub fn send_create_message_task_created(self, result: types::CreateTaskResult)
+            -> typed::Step<client::ClientTask<ClientWorking>, typed::StepError<Self>>
+            => send_on(CREATE_MESSAGE_TASK_CREATED);
+
+        /// Sends an error in reply to `sampling/createMessage`; the sub-session is over.
+        ///
+        /// `!CreateMessageTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(CREATE_MESSAGE_TASK);
     }
 
-    /// See [`McpClient::close`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
+    impl client::ClientTask<ClientWorking> {
+        /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
+        ///
+        /// Sends the notification `notifications/tasks/status`; the sub-session stays [`ClientWorking`].
+        /// Needs the capability `client.tasks`.
+        ///
+        /// `!TaskStatus . ClientWorking`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_task_status(&mut self, params: types::TaskStatusParams)
+            -> Result<(), McpError> => send_here(TASK_STATUS);
 
-#[cfg(feature = "2025-11-25")]
-impl client::Subscription<Subscribing> {
-    /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn recv_subscribed(self) -> typed::Step<client::Subscription<Watched>, McpError> {
-        self.session.receive_empty(messages::SUBSCRIBED)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::Subscription<Watched> {
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
-    ///
-    /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
+        /// Waits for the request `tasks/result`; the sub-session goes on as [`ClientFetching`].
+        ///
+        /// `?TasksResult . ClientFetching`, `tasks.session`; in [`ClientWorking`].
+        pub fn recv_tasks_result(self)
+            -> typed::Step<(types::TaskParams, client::ClientTask<ClientFetching>), McpError>
+            => receive_on(TASKS_RESULT);
     }
 
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
-    pub fn send_resources_subscribe(
-        self,
-        params: types::ResourceParams,
-    ) -> typed::Step<client::Subscription<Renewing>, typed::StepError<Self>> {
-        self.session.send_on(messages::RESOURCES_SUBSCRIBE, &params)
+    impl client::ClientTask<ClientFetching> {
+        /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
+        ///
+        /// Sends the notification `notifications/tasks/status`; the sub-session stays [`ClientFetching`].
+        /// Needs the capability `client.tasks`.
+        ///
+        /// `!TaskStatus . ClientFetching`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_task_status(&mut self, params: types::TaskStatusParams)
+            -> Result<(), McpError> => send_here(TASK_STATUS);
+
+        /// Sends `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
+        ///
+        /// `!TaskPayload . End`, `tasks.session`; in [`ClientFetching`].
+        pub fn send_task_payload(self, result: types::TaskPayload)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(TASK_PAYLOAD);
+
+        /// Sends an error in reply to `tasks/result`; the sub-session is over.
+        ///
+        /// `!TasksResultError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(TASKS_RESULT);
+
+        /// Waits until the peer cancels the request `tasks/result`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of TasksResult`, `tasks.session`; in [`ClientFetching`].
+        pub async fn cancelled(&self) => cancelled(TASKS_RESULT);
     }
 
-    /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
-    ///
-    /// Sends the request `resources/subscribe` and waits for its reply; the sub-session stays [`Watched`].
-    /// If the peer refuses, the sub-session is [`Watched`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesSubscribe . ?Subscribed . Watched`, `server.session`; in [`Watched`].
-    pub fn subscribe(
-        &mut self,
-        params: types::ResourceParams,
-    ) -> typed::Exchange<'_, (), typed::Cancellable> {
-        self.session.exchange_here(messages::RESOURCES_SUBSCRIBE, &params)
-    }
+    impl client::ClientTask<BeforeElicitTaskCreated> {
+        /// Sends `ElicitTaskCreated`, the reply to `elicitation/create`; the sub-session goes on as [`ClientWorking`].
+        ///
+        /// `!ElicitTaskCreated . ClientWorking`, `tasks.session`; in [`BeforeElicitTaskCreated`].
+        pub fn send_elicit_task_created(self, result: types::CreateTaskResult)
+            -> typed::Step<client::ClientTask<ClientWorking>, typed::StepError<Self>>
+            => send_on(ELICIT_TASK_CREATED);
 
-    /// Ends the subscription to the resource at `uri`.
-    ///
-    /// Sends the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
-    pub fn send_resources_unsubscribe(
-        self,
-        params: types::ResourceParams,
-    ) -> typed::Step<client::Subscription<Leaving>, typed::StepError<Self>> {
-        self.session.send_on(messages::RESOURCES_UNSUBSCRIBE, &params)
-    }
-
-    /// Ends the subscription to the resource at `uri`.
-    ///
-    /// Sends the request `resources/unsubscribe` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourcesUnsubscribe . ?Unsubscribed . End`, `server.session`; in [`Watched`].
-    pub fn unsubscribe(self, params: types::ResourceParams) -> typed::Advance<(), Self> {
-        self.session.exchange_last(messages::RESOURCES_UNSUBSCRIBE, &params)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::Subscription<Renewing> {
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
-    /// If the peer refuses, the sub-session is [`Watched`].
-    ///
-    /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
-    }
-
-    /// Waits for `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    /// If the peer refuses, the sub-session is [`Watched`].
-    ///
-    /// `?Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn recv_subscribed(
-        self,
-    ) -> typed::Step<
-        client::Subscription<Watched>,
-        typed::StepError<client::Subscription<Watched>>,
-    > {
-        self.session.receive_empty(messages::SUBSCRIBED)
-    }
-
-    /// Waits for whatever the peer sends next.
-    /// If the peer refuses, the sub-session is [`Watched`].
-    ///
-    /// `?ResourceUpdated . Renewing & ?Subscribed . Watched`, `server.session`; in [`Renewing`] and [`Leaving`].
-    pub fn next(
-        self,
-    ) -> typed::Step<client::RenewingNext, typed::StepError<client::Subscription<Watched>>> {
-        self.session.next_on(client::RenewingNext::read)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::Subscription<Leaving> {
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
-    }
-
-    /// Waits for `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Unsubscribed . End`, `server.session`; in [`Leaving`].
-    pub fn recv_unsubscribed(self) -> typed::Step<(), McpError> {
-        self.session.receive_last(messages::UNSUBSCRIBED)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?ResourceUpdated . Leaving & ?Unsubscribed . End & ?ResourcesUnsubscribeError . End`, `server.session`; in [`Renewing`] and [`Leaving`].
-    pub fn next(self) -> typed::Step<client::LeavingNext, McpError> {
-        self.session.next_on(client::LeavingNext::read)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ServerTask<AwaitingToolsTaskCreated> {
-    /// Waits for `ToolsTaskCreated`, the reply to `tools/call`; the sub-session goes on as [`Working`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ToolsTaskCreated . Working`, `tasks.session`; in [`AwaitingToolsTaskCreated`].
-    pub fn recv_tools_task_created(
-        self,
-    ) -> typed::Step<(types::CreateTaskResult, client::ServerTask<Working>), McpError> {
-        self.session.receive_on(messages::TOOLS_TASK_CREATED)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ServerTask<Working> {
-    /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`Working`].
-    ///
-    /// `?TaskStatus . Working`, `tasks.session`; in [`Working`] and [`Fetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
-        self.session.receive_here(messages::TASK_STATUS).await
-    }
-
-    /// Waits until a task has finished and returns its result: the reply to the request that created the task.
-    ///
-    /// Sends the request `tasks/result`; the sub-session goes on as [`Fetching`].
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `!TasksResult . Fetching`, `tasks.session`; in [`Working`].
-    pub fn send_tasks_result(
-        self,
-        params: types::TaskParams,
-    ) -> typed::Step<client::ServerTask<Fetching>, typed::StepError<Self>> {
-        self.session.send_on(messages::TASKS_RESULT, &params)
-    }
-
-    /// Waits until a task has finished and returns its result: the reply to the request that created the task.
-    ///
-    /// Sends the request `tasks/result` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `!TasksResult . ?TaskPayload . End`, `tasks.session`; in [`Working`].
-    pub fn task_result(
-        self,
-        params: types::TaskParams,
-    ) -> typed::Advance<types::TaskPayload, Self> {
-        self.session.exchange_last(messages::TASKS_RESULT, &params)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ServerTask<Fetching> {
-    /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`Fetching`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?TaskStatus . Fetching`, `tasks.session`; in [`Working`] and [`Fetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
-        self.session.receive_here(messages::TASK_STATUS).await
-    }
-
-    /// Waits for `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?TaskPayload . End`, `tasks.session`; in [`Fetching`].
-    pub fn recv_task_payload(self) -> typed::Step<types::TaskPayload, McpError> {
-        self.session.receive_last(messages::TASK_PAYLOAD)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?TaskStatus . Fetching & ?TaskPayload . End & ?TasksResultError . End`, `tasks.session`; in [`Fetching`].
-    pub fn next(self) -> typed::Step<client::FetchingNext, McpError> {
-        self.session.next_on(client::FetchingNext::read)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ClientTask<BeforeCreateMessageTaskCreated> {
-    /// Sends `CreateMessageTaskCreated`, the reply to `sampling/createMessage`; the sub-session goes on as [`ClientWorking`].
-    ///
-    /// `!CreateMessageTaskCreated . ClientWorking`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`].
-    pub fn send_create_message_task_created(
-        self,
-        result: types::CreateTaskResult,
-    ) -> typed::Step<client::ClientTask<ClientWorking>, typed::StepError<Self>> {
-        self.session.send_on(messages::CREATE_MESSAGE_TASK_CREATED, &result)
-    }
-
-    /// Sends an error in reply to `sampling/createMessage`; the sub-session is over.
-    ///
-    /// `!CreateMessageTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::CREATE_MESSAGE_TASK, error)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ClientTask<ClientWorking> {
-    /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
-    ///
-    /// Sends the notification `notifications/tasks/status`; the sub-session stays [`ClientWorking`].
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `!TaskStatus . ClientWorking`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_task_status(
-        &mut self,
-        params: types::TaskStatusParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::TASK_STATUS, &params).await
-    }
-
-    /// Waits for the request `tasks/result`; the sub-session goes on as [`ClientFetching`].
-    ///
-    /// `?TasksResult . ClientFetching`, `tasks.session`; in [`ClientWorking`].
-    pub fn recv_tasks_result(
-        self,
-    ) -> typed::Step<(types::TaskParams, client::ClientTask<ClientFetching>), McpError> {
-        self.session.receive_on(messages::TASKS_RESULT)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ClientTask<ClientFetching> {
-    /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
-    ///
-    /// Sends the notification `notifications/tasks/status`; the sub-session stays [`ClientFetching`].
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `!TaskStatus . ClientFetching`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_task_status(
-        &mut self,
-        params: types::TaskStatusParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::TASK_STATUS, &params).await
-    }
-
-    /// Sends `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-    ///
-    /// `!TaskPayload . End`, `tasks.session`; in [`ClientFetching`].
-    pub fn send_task_payload(
-        self,
-        result: types::TaskPayload,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::TASK_PAYLOAD, &result)
-    }
-
-    /// Sends an error in reply to `tasks/result`; the sub-session is over.
-    ///
-    /// `!TasksResultError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::TASKS_RESULT, error)
-    }
-
-    /// Waits until the peer cancels the request `tasks/result`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of TasksResult`, `tasks.session`; in [`ClientFetching`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::TASKS_RESULT).await;
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl client::ClientTask<BeforeElicitTaskCreated> {
-    /// Sends `ElicitTaskCreated`, the reply to `elicitation/create`; the sub-session goes on as [`ClientWorking`].
-    ///
-    /// `!ElicitTaskCreated . ClientWorking`, `tasks.session`; in [`BeforeElicitTaskCreated`].
-    pub fn send_elicit_task_created(
-        self,
-        result: types::CreateTaskResult,
-    ) -> typed::Step<client::ClientTask<ClientWorking>, typed::StepError<Self>> {
-        self.session.send_on(messages::ELICIT_TASK_CREATED, &result)
-    }
-
-    /// Sends an error in reply to `elicitation/create`; the sub-session is over.
-    ///
-    /// `!ElicitTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::ELICIT_TASK, error)
+        /// Sends an error in reply to `elicitation/create`; the sub-session is over.
+        ///
+        /// `!ElicitTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(ELICIT_TASK);
     }
 }
 
 #[cfg(feature = "2025-11-25")]
 /// What goes with [`McpClient`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
-    use super::{messages, typed, types};
+    use super::{typed, types};
 
     /// A request that runs until its reply comes.
     pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, types::ProgressParams>;
@@ -996,23 +754,17 @@ pub mod client {
         types::ProgressParams,
     >;
 
-    /// A subscription to one resource, from `subscribe` to `unsubscribe`.
-    ///
-    /// A sub-session of `McpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Subscription`, `server.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Subscription<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A subscription to one resource, from `subscribe` to `unsubscribe`.
+        ///
+        /// A sub-session of `McpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Subscription`, `server.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         Subscription is Client of super::PROTOCOL;
         handle = SubscriptionHandle;
         state super::Subscribing = super::tables::client::SUBSCRIBING;
@@ -1021,39 +773,25 @@ pub mod client {
         state super::Leaving = super::tables::client::LEAVING;
     }
 
-    /// What `Subscription` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct SubscriptionHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Subscription` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         SubscriptionHandle of super::client::Subscription, McpError;
         subscribe(types::ResourceParams) -> () => call_step(RESOURCES_SUBSCRIBE);
         unsubscribe(types::ResourceParams) -> () => call_step(RESOURCES_UNSUBSCRIBE);
     }
 
-    /// A task that the server runs.
-    ///
-    /// A sub-session of `McpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `ServerTask`, `tasks.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct ServerTask<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A task that the server runs.
+        ///
+        /// A sub-session of `McpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `ServerTask`, `tasks.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         ServerTask is Client of super::PROTOCOL;
         handle = ServerTaskHandle;
         state super::AwaitingToolsTaskCreated = super::tables::client::AWAITING_TOOLS_TASK_CREATED;
@@ -1061,38 +799,24 @@ pub mod client {
         state super::Fetching = super::tables::client::FETCHING;
     }
 
-    /// What `ServerTask` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct ServerTaskHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `ServerTask` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         ServerTaskHandle of super::client::ServerTask, McpError;
         task_result(types::TaskParams) -> types::TaskPayload => call_step(TASKS_RESULT);
     }
 
-    /// A task that the client runs.
-    ///
-    /// A sub-session of `McpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `ClientTask`, `tasks.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct ClientTask<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A task that the client runs.
+        ///
+        /// A sub-session of `McpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `ClientTask`, `tasks.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         ClientTask is Client of super::PROTOCOL;
         handle = ClientTaskHandle;
         state super::BeforeCreateMessageTaskCreated = super::tables::client::BEFORE_CREATE_MESSAGE_TASK_CREATED;
@@ -1101,31 +825,15 @@ pub mod client {
         state super::BeforeElicitTaskCreated = super::tables::client::BEFORE_ELICIT_TASK_CREATED;
     }
 
-    /// What `ClientTask` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct ClientTaskHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `ClientTask` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         ClientTaskHandle of super::client::ClientTask, McpError;
         send_task_status(types::TaskStatusParams) => notify_step(TASK_STATUS);
     }
 
-    /// What `McpClient` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `McpClient` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::McpClient, McpError;
         ping() -> () => call(PING);
         list_tools(Option<types::PaginatedParams>) -> types::ListToolsResult => call(TOOLS_LIST);
@@ -1136,9 +844,10 @@ pub mod client {
             => call(RESOURCES_LIST);
         list_resources_pages(Option<types::PaginatedParams>) -> types::ListResourcesResult
             => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
-        list_resource_templates(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
-            => call(RESOURCE_TEMPLATES_LIST);
-        list_resource_templates_pages(Option<types::PaginatedParams>) -> types::ListResourceTemplatesResult
+        list_resource_templates(Option<types::PaginatedParams>)
+            -> types::ListResourceTemplatesResult => call(RESOURCE_TEMPLATES_LIST);
+        list_resource_templates_pages(Option<types::PaginatedParams>)
+            -> types::ListResourceTemplatesResult
             => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
         read_resource(types::ResourceParams) -> types::ReadResourceResult => call(RESOURCES_READ);
         list_prompts(Option<types::PaginatedParams>) -> types::ListPromptsResult
@@ -1161,357 +870,204 @@ pub mod client {
         send_roots_list_changed() => notify(ROOTS_LIST_CHANGED);
         send_tools_task(types::CallToolParams) -> ServerTask<super::AwaitingToolsTaskCreated>
             => open(TOOLS_TASK);
-        call_tool_as_task(types::CallToolParams) -> (types::CreateTaskResult, ServerTask<super::Working>)
+        call_tool_as_task(types::CallToolParams)
+            -> (types::CreateTaskResult, ServerTask<super::Working>)
             => uncancellable_exchange(TOOLS_TASK);
         task_result(types::TaskParams) -> types::TaskPayload => call(TASKS_RESULT);
         send_task_status(types::TaskStatusParams) => notify(TASK_STATUS);
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        LOG_MESSAGE: notification(params) log_message => LogMessage(types::LoggingMessageParams);
-        TOOLS_LIST_CHANGED: notification() tools_list_changed => ToolsListChanged;
-        RESOURCES_LIST_CHANGED: notification() resources_list_changed => ResourcesListChanged;
-        PROMPTS_LIST_CHANGED: notification() prompts_list_changed => PromptsListChanged;
-        CREATE_MESSAGE: request(params) create_message gated
-            => CreateMessage(types::CreateMessageParams, typed::Responder<types::CreateMessageResult>);
-        ROOTS_LIST: request(params) list_roots gated
-            => RootsList(Option<types::RequestParams>, typed::Responder<types::ListRootsResult>);
-        ELICIT: request(params) elicit gated
-            => Elicit(types::ElicitParams, typed::Responder<types::ElicitResult>);
-        TASKS_GET: request(params) get_task gated
-            => TasksGet(types::TaskParams, typed::Responder<types::TaskResult>);
-        TASKS_LIST: request(params) list_tasks gated
-            => TasksList(Option<types::PaginatedParams>, typed::Responder<types::ListTasksResult>);
-        TASKS_CANCEL: request(params) cancel_task gated
-            => TasksCancel(types::TaskParams, typed::Responder<types::TaskResult>);
-        CREATE_MESSAGE_TASK: opening(params) create_message_as_task gated
-            => CreateMessageTask(types::CreateMessageParams, ClientTask<super::BeforeCreateMessageTaskCreated>);
-        ELICIT_TASK: opening(params) elicit_as_task gated
-            => ElicitTask(types::ElicitParams, ClientTask<super::BeforeElicitTaskCreated>);
-        ELICITATION_COMPLETE: notification(params) elicitation_complete
-            => ElicitationComplete(types::ElicitationCompleteParams);
-        RESOURCE_UPDATED: notification(params) resource_updated
-            => ResourceUpdated(types::ResourceUpdatedParams);
-        TASK_STATUS: notification(params) task_status => TaskStatus(types::TaskStatusParams);
-        TASKS_RESULT: request(params) task_result
-            => TasksResult(types::TaskParams, typed::Responder<types::TaskPayload>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// A message of the server's log.
         ///
         /// The notification `notifications/message`; may come in [`Uninit`](super::Uninit), [`AwaitingResult`](super::AwaitingResult), [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `handshake.session`.
-        fn log_message(
-            &self,
-            context: Context,
-            params: types::LoggingMessageParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn log_message(&self, context: Context, params: types::LoggingMessageParams)
+            => notification(LOG_MESSAGE) as LogMessage(types::LoggingMessageParams);
 
         /// The server's tool list has changed.
         ///
         /// The notification `notifications/tools/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn tools_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn tools_list_changed(&self, context: Context)
+            => notification(TOOLS_LIST_CHANGED) as ToolsListChanged;
 
         /// The server's resource list has changed.
         ///
         /// The notification `notifications/resources/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn resources_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn resources_list_changed(&self, context: Context)
+            => notification(RESOURCES_LIST_CHANGED) as ResourcesListChanged;
 
         /// The server's prompt list has changed.
         ///
         /// The notification `notifications/prompts/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn prompts_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn prompts_list_changed(&self, context: Context)
+            => notification(PROMPTS_LIST_CHANGED) as PromptsListChanged;
 
         /// Asks the client's model for the next message of a conversation. The user may refuse.
         ///
         /// The request `sampling/createMessage`; may come in [`Active`](super::Active), `client.session`.
-        fn create_message(
-            &self,
-            context: Context,
-            params: types::CreateMessageParams,
-        ) -> impl Future<Output = Result<types::CreateMessageResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("sampling/createMessage")
-        }
+        async fn create_message(&self, context: Context, params: types::CreateMessageParams)
+            -> Result<types::CreateMessageResult, typed::RpcError>
+            => request(CREATE_MESSAGE, gated)
+                as CreateMessage(types::CreateMessageParams, typed::Responder<types::CreateMessageResult>);
 
         /// Lists the client's roots: the directories in which the server may work.
         ///
         /// The request `roots/list`; may come in [`Active`](super::Active), `client.session`.
-        fn list_roots(
-            &self,
-            context: Context,
-            params: Option<types::RequestParams>,
-        ) -> impl Future<Output = Result<types::ListRootsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("roots/list")
-        }
+        async fn list_roots(&self, context: Context, params: Option<types::RequestParams>)
+            -> Result<types::ListRootsResult, typed::RpcError>
+            => request(ROOTS_LIST, gated)
+                as RootsList(Option<types::RequestParams>, typed::Responder<types::ListRootsResult>);
 
         /// Asks the user to fill in a form, or to open a URL. The user may decline or dismiss the request.
         ///
         /// The request `elicitation/create`; may come in [`Active`](super::Active), `client.session`.
-        fn elicit(
-            &self,
-            context: Context,
-            params: types::ElicitParams,
-        ) -> impl Future<Output = Result<types::ElicitResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("elicitation/create")
-        }
+        async fn elicit(&self, context: Context, params: types::ElicitParams)
+            -> Result<types::ElicitResult, typed::RpcError>
+            => request(ELICIT, gated)
+                as Elicit(types::ElicitParams, typed::Responder<types::ElicitResult>);
 
         /// Returns the status of a task.
         ///
         /// The request `tasks/get`; may come in [`Active`](super::Active), `client.session`.
-        fn get_task(
-            &self,
-            context: Context,
-            params: types::TaskParams,
-        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/get")
-        }
+        async fn get_task(&self, context: Context, params: types::TaskParams)
+            -> Result<types::TaskResult, typed::RpcError>
+            => request(TASKS_GET, gated)
+                as TasksGet(types::TaskParams, typed::Responder<types::TaskResult>);
 
         /// Lists the tasks that the peer runs, one page at a time.
         ///
         /// The request `tasks/list`; may come in [`Active`](super::Active), `client.session`.
-        fn list_tasks(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListTasksResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/list")
-        }
+        async fn list_tasks(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListTasksResult, typed::RpcError>
+            => request(TASKS_LIST, gated)
+                as TasksList(Option<types::PaginatedParams>, typed::Responder<types::ListTasksResult>);
 
         /// Cancels a task that has not finished.
         ///
         /// The request `tasks/cancel`; may come in [`Active`](super::Active), `client.session`.
-        fn cancel_task(
-            &self,
-            context: Context,
-            params: types::TaskParams,
-        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/cancel")
-        }
+        async fn cancel_task(&self, context: Context, params: types::TaskParams)
+            -> Result<types::TaskResult, typed::RpcError>
+            => request(TASKS_CANCEL, gated)
+                as TasksCancel(types::TaskParams, typed::Responder<types::TaskResult>);
 
         /// Asks the client's model for a message, as a task.
         ///
         /// The request `sampling/createMessage` (`if task`); may come in [`Active`](super::Active), `tasks.session`.
-        fn create_message_as_task(
+        async fn create_message_as_task(
             &self,
             context: Context,
             params: types::CreateMessageParams,
             sub_session: ClientTask<super::BeforeCreateMessageTaskCreated>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session
-                .session
-                .decline(typed::RpcError::method_not_found("sampling/createMessage"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(CREATE_MESSAGE_TASK, gated)
+                as CreateMessageTask(types::CreateMessageParams, ClientTask<super::BeforeCreateMessageTaskCreated>);
 
         /// Asks the user to fill in a form or to open a URL, as a task.
         ///
         /// The request `elicitation/create` (`if task`); may come in [`Active`](super::Active), `tasks.session`.
-        fn elicit_as_task(
+        async fn elicit_as_task(
             &self,
             context: Context,
             params: types::ElicitParams,
             sub_session: ClientTask<super::BeforeElicitTaskCreated>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("elicitation/create"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(ELICIT_TASK, gated)
+                as ElicitTask(types::ElicitParams, ClientTask<super::BeforeElicitTaskCreated>);
 
         /// The interaction at the URL of an elicitation is complete. A client ignores this for an elicitation that it does not
         /// know.
         ///
         /// The notification `notifications/elicitation/complete`; may come in [`Active`](super::Active), `mcp-2025-11-25.session`.
-        fn elicitation_complete(
+        async fn elicitation_complete(
             &self,
             context: Context,
             params: types::ElicitationCompleteParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        )
+            => notification(ELICITATION_COMPLETE)
+                as ElicitationComplete(types::ElicitationCompleteParams);
 
         /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
         ///
         /// The notification `notifications/resources/updated`; may come in [`Active`](super::Active), `mcp-2025-11-25.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn resource_updated(
-            &self,
-            context: Context,
-            params: types::ResourceUpdatedParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn resource_updated(&self, context: Context, params: types::ResourceUpdatedParams)
+            => notification(RESOURCE_UPDATED) as ResourceUpdated(types::ResourceUpdatedParams);
 
         /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
         ///
         /// The notification `notifications/tasks/status`; may come in [`Active`](super::Active), `mcp-2025-11-25.session`.
         /// Comes here only if no sub-session holds its `task`. Otherwise the value of the sub-session gets it.
-        fn task_status(
-            &self,
-            context: Context,
-            params: types::TaskStatusParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn task_status(&self, context: Context, params: types::TaskStatusParams)
+            => notification(TASK_STATUS) as TaskStatus(types::TaskStatusParams);
 
         /// Waits until a task has finished and returns its result: the reply to the request that created the task.
         ///
         /// The request `tasks/result`; may come in [`Active`](super::Active), `tasks.session`.
         /// Comes here only if no sub-session holds its `task`. Otherwise the value of the sub-session gets it.
-        fn task_result(
-            &self,
-            context: Context,
-            params: types::TaskParams,
-        ) -> impl Future<Output = Result<types::TaskPayload, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/result")
-        }
+        async fn task_result(&self, context: Context, params: types::TaskParams)
+            -> Result<types::TaskPayload, typed::RpcError>
+            => request(TASKS_RESULT)
+                as TasksResult(types::TaskParams, typed::Responder<types::TaskPayload>);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::McpError> => report(PROGRESS);
     }
 
-    /// What comes next in [`Renewing`](super::Renewing).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum RenewingNext {
+    typed::roles::next! {
+        /// What comes next in [`Renewing`](super::Renewing).
+        RenewingNext;
+
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Renewing>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Renewing>)
+            => then(RESOURCE_UPDATED, params, session);
+
         /// `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`](super::Watched).
-        Subscribed(Subscription<super::Watched>),
+        Subscribed(Subscription<super::Watched>) => then(SUBSCRIBED, session);
     }
 
-    impl RenewingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RESOURCE_UPDATED => {
-                    input
-                        .then(|payload, session| Self::ResourceUpdated(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::SUBSCRIBED => {
-                    input.then(|(), session| Self::Subscribed(Subscription::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Leaving`](super::Leaving).
+        LeavingNext;
 
-    /// What comes next in [`Leaving`](super::Leaving).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum LeavingNext {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Leaving>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Leaving>)
+            => then(RESOURCE_UPDATED, params, session);
+
         /// `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
-        Unsubscribed,
+        Unsubscribed => then(UNSUBSCRIBED);
+
         /// An error in reply to `resources/unsubscribe`; the sub-session is over.
-        ResourcesUnsubscribeError(typed::RpcError),
+        ResourcesUnsubscribeError(typed::RpcError) => then(RESOURCES_UNSUBSCRIBE_ERROR, params);
     }
 
-    impl LeavingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RESOURCE_UPDATED => {
-                    input
-                        .then(|payload, session| Self::ResourceUpdated(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::UNSUBSCRIBED => input.then(|(), _over| Self::Unsubscribed),
-                messages::RESOURCES_UNSUBSCRIBE_ERROR => {
-                    input.then(|payload, _over| Self::ResourcesUnsubscribeError(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Fetching`](super::Fetching).
+        FetchingNext;
 
-    /// What comes next in [`Fetching`](super::Fetching).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum FetchingNext {
         /// The notification `notifications/tasks/status`; the sub-session goes on as [`Fetching`](super::Fetching).
-        TaskStatus(types::TaskStatusParams, ServerTask<super::Fetching>),
-        /// `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-        TaskPayload(types::TaskPayload),
-        /// An error in reply to `tasks/result`; the sub-session is over.
-        TasksResultError(typed::RpcError),
-    }
+        TaskStatus(types::TaskStatusParams, ServerTask<super::Fetching>)
+            => then(TASK_STATUS, params, session);
 
-    impl FetchingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::TASK_STATUS => {
-                    input
-                        .then(|payload, session| Self::TaskStatus(payload, ServerTask::at(session)))
-                }
-                messages::TASK_PAYLOAD => {
-                    input.then(|payload, _over| Self::TaskPayload(payload))
-                }
-                messages::TASKS_RESULT_ERROR => {
-                    input.then(|payload, _over| Self::TasksResultError(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
+        TaskPayload(types::TaskPayload) => then(TASK_PAYLOAD, params);
+
+        /// An error in reply to `tasks/result`; the sub-session is over.
+        TasksResultError(typed::RpcError) => then(TASKS_RESULT_ERROR, params);
     }
 }
 
@@ -1545,683 +1101,519 @@ typed::roles::role! {
 }
 
 #[cfg(feature = "2025-11-25")]
-impl McpServer<Uninit> {
-    /// Waits for the request `initialize`; the session goes on as [`AwaitingResult`].
-    ///
-    /// `?Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
-    pub fn recv_initialize(
-        self,
-    ) -> typed::Step<(types::InitializeParams, McpServer<AwaitingResult>), McpError> {
-        self.session.receive_on(messages::INITIALIZE)
+typed::roles::methods! {
+    impl McpServer<Uninit> {
+        /// Waits for the request `initialize`; the session goes on as [`AwaitingResult`].
+        ///
+        /// `?Initialize . AwaitingResult`, `handshake.session`; in [`Uninit`].
+        pub fn recv_initialize(self)
+            -> typed::Step<(types::InitializeParams, McpServer<AwaitingResult>), McpError>
+            => receive_on(INITIALIZE);
+
+        /// Checks that the peer responds. The peer replies at once, in every phase of the session.
+        ///
+        /// Sends the request `ping` and returns its reply; any number at once.
+        ///
+        /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// A message of the server's log.
+        ///
+        /// Sends the notification `notifications/message`. Needs the capability `server.logging`.
+        ///
+        /// `*( !LogMessage . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
     }
 
-    /// Checks that the peer responds. The peer replies at once, in every phase of the session.
-    ///
-    /// Sends the request `ping` and returns its reply; any number at once.
-    ///
-    /// `*( !Ping . ?Pong . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
+    impl McpServer<AwaitingResult> {
+        /// Sends `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
+        ///
+        /// `!InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
+        pub fn send_initialize_result(self, result: types::InitializeResult)
+            -> typed::Step<McpServer<AwaitingNotif>, typed::StepError<Self>>
+            => send_on(INITIALIZE_RESULT);
+
+        /// See [`McpServer::ping`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// See [`McpServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
+        ///
+        /// `!InitializeError . Uninit`, `handshake.session`; in [`AwaitingResult`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<McpServer<Uninit>, typed::StepError<Self>> => refuse_on(INITIALIZE);
     }
 
-    /// A message of the server's log.
-    ///
-    /// Sends the notification `notifications/message`.
-    /// Needs the capability `server.logging`.
-    ///
-    /// `*( !LogMessage . End )`, `handshake.session`; in [`Uninit`], [`AwaitingResult`], [`AwaitingNotif`] and [`Active`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-}
+    impl McpServer<AwaitingNotif> {
+        /// Waits for the notification `notifications/initialized`; the session goes on as [`Active`].
+        ///
+        /// `?Initialized . Active`, `mcp-2025-06-18.session`; in [`AwaitingNotif`].
+        pub fn recv_initialized(self) -> typed::Step<McpServer<Active>, McpError>
+            => receive_empty(INITIALIZED);
 
-#[cfg(feature = "2025-11-25")]
-impl McpServer<AwaitingResult> {
-    /// Sends `InitializeResult`, the reply to `initialize`; the session goes on as [`AwaitingNotif`].
-    ///
-    /// `!InitializeResult . AwaitingNotif`, `handshake.session`; in [`AwaitingResult`].
-    pub fn send_initialize_result(
-        self,
-        result: types::InitializeResult,
-    ) -> typed::Step<McpServer<AwaitingNotif>, typed::StepError<Self>> {
-        self.session.send_on(messages::INITIALIZE_RESULT, &result)
+        /// See [`McpServer::ping`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// See [`McpServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Initialized . Active & End`, `mcp-2025-06-18.session`; in [`AwaitingNotif`].
+        pub fn next(self) -> typed::Step<server::AwaitingNotifNext, McpError>
+            => next_on(server::AwaitingNotifNext);
     }
 
-    /// See [`McpServer::ping`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
+    impl McpServer<Active> {
+        /// See [`McpServer::ping`].
+        pub fn ping(&self) -> server::CancellableCall<'_, ()> => call(PING);
+
+        /// See [`McpServer::send_log_message`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Asks the client's model for the next message of a conversation. The user may refuse.
+        ///
+        /// Sends the request `sampling/createMessage` and returns its reply; any number at once.
+        /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`).
+        ///
+        /// `*( !CreateMessage . ?CreateMessageResult . End )`, `client.session`; in [`Active`].
+        pub fn create_message(&self, params: types::CreateMessageParams)
+            -> server::CancellableCall<'_, types::CreateMessageResult> => call(CREATE_MESSAGE);
+
+        /// Lists the client's roots: the directories in which the server may work.
+        ///
+        /// Sends the request `roots/list` and returns its reply; any number at once.
+        /// Needs the capability `client.roots`.
+        ///
+        /// `*( !RootsList . ?RootsListResult . End )`, `client.session`; in [`Active`].
+        pub fn list_roots(&self, params: Option<types::RequestParams>)
+            -> server::CancellableCall<'_, types::ListRootsResult> => call(ROOTS_LIST);
+
+        /// Asks the user to fill in a form, or to open a URL. The user may decline or dismiss the request.
+        ///
+        /// Sends the request `elicitation/create` and returns its reply; any number at once.
+        /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`).
+        ///
+        /// `*( !Elicit . ?ElicitResult . End )`, `client.session`; in [`Active`].
+        pub fn elicit(&self, params: types::ElicitParams)
+            -> server::CancellableCall<'_, types::ElicitResult> => call(ELICIT);
+
+        /// Returns the status of a task.
+        ///
+        /// Sends the request `tasks/get` and returns its reply; any number at once.
+        /// Needs the capability `client.tasks`.
+        ///
+        /// `*( !TasksGet . ?TaskState . End )`, `client.session`; in [`Active`].
+        pub fn get_task(&self, params: types::TaskParams)
+            -> server::CancellableCall<'_, types::TaskResult> => call(TASKS_GET);
+
+        /// Lists the tasks that the peer runs, one page at a time.
+        ///
+        /// Sends the request `tasks/list` and returns its reply; any number at once.
+        /// Needs the capability `client.tasks.list`.
+        ///
+        /// `*( !TasksList . ?TasksListResult . End )`, `client.session`; in [`Active`].
+        pub fn list_tasks(&self, params: Option<types::PaginatedParams>)
+            -> server::CancellableCall<'_, types::ListTasksResult> => call(TASKS_LIST);
+
+        /// Sends the request of [`McpServer::list_tasks`] for page after page of its result, on demand.
+        pub fn list_tasks_pages(&self, params: Option<types::PaginatedParams>)
+            -> typed::Pages<'_, types::ListTasksResult>
+            => pages(TASKS_LIST, ["cursor"], ["nextCursor"]);
+
+        /// Cancels a task that has not finished.
+        ///
+        /// Sends the request `tasks/cancel` and returns its reply; any number at once.
+        /// Needs the capability `client.tasks.cancel`.
+        ///
+        /// `*( !TasksCancel . ?TaskCancelled . End )`, `client.session`; in [`Active`].
+        pub fn cancel_task(&self, params: types::TaskParams)
+            -> server::CancellableCall<'_, types::TaskResult> => call(TASKS_CANCEL);
+
+        /// Asks the client's model for a message, as a task.
+        ///
+        /// Sends the request `sampling/createMessage` (`if task`), which opens a sub-session; it is [`AwaitingCreateMessageTaskCreated`].
+        /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`), `client.tasks.requests.sampling.createMessage`.
+        ///
+        /// `*( !CreateMessageTask . AwaitingCreateMessageTaskCreated )`, `tasks.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_create_message_task(&self, params: types::CreateMessageParams)
+            -> Result<server::ClientTask<AwaitingCreateMessageTaskCreated>, McpError>
+            => open(CREATE_MESSAGE_TASK);
+
+        /// Asks the client's model for a message, as a task.
+        ///
+        /// Sends the request `sampling/createMessage` (`if task`), which opens a sub-session, and waits for its reply; the sub-session is [`ClientWorking`].
+        /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`), `client.tasks.requests.sampling.createMessage`.
+        ///
+        /// `*( !CreateMessageTask . ?CreateMessageTaskCreated . ClientWorking )`, `tasks.session`; in [`Active`].
+        pub fn create_message_as_task(&self, params: types::CreateMessageParams)
+            -> server::Call<'_, (types::CreateTaskResult, server::ClientTask<ClientWorking>)>
+            => open_exchange(CREATE_MESSAGE_TASK);
+
+        /// Asks the user to fill in a form or to open a URL, as a task.
+        ///
+        /// Sends the request `elicitation/create` (`if task`), which opens a sub-session; it is [`AwaitingElicitTaskCreated`].
+        /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`), `client.tasks.requests.elicitation.create`.
+        ///
+        /// `*( !ElicitTask . AwaitingElicitTaskCreated )`, `tasks.session`; in [`Active`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_elicit_task(&self, params: types::ElicitParams)
+            -> Result<server::ClientTask<AwaitingElicitTaskCreated>, McpError> => open(ELICIT_TASK);
+
+        /// Asks the user to fill in a form or to open a URL, as a task.
+        ///
+        /// Sends the request `elicitation/create` (`if task`), which opens a sub-session, and waits for its reply; the sub-session is [`ClientWorking`].
+        /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`), `client.tasks.requests.elicitation.create`.
+        ///
+        /// `*( !ElicitTask . ?ElicitTaskCreated . ClientWorking )`, `tasks.session`; in [`Active`].
+        pub fn elicit_as_task(&self, params: types::ElicitParams)
+            -> server::Call<'_, (types::CreateTaskResult, server::ClientTask<ClientWorking>)>
+            => open_exchange(ELICIT_TASK);
+
+        /// The interaction at the URL of an elicitation is complete. A client ignores this for an elicitation that it does not
+        /// know.
+        ///
+        /// Sends the notification `notifications/elicitation/complete`.
+        /// Needs the capability `client.elicitation.url`.
+        ///
+        /// `*( !ElicitationComplete . End )`, `mcp-2025-11-25.session`; in [`Active`].
+        pub fn send_elicitation_complete(&self, params: types::ElicitationCompleteParams)
+            -> typed::Notify<'_> => notify(ELICITATION_COMPLETE);
+
+        /// The server's tool list has changed.
+        ///
+        /// Sends the notification `notifications/tools/list_changed`.
+        /// Needs the capability `server.tools.listChanged`.
+        ///
+        /// `*( !ToolsListChanged . End )`, `server.session`; in [`Active`].
+        pub fn send_tools_list_changed(&self) -> typed::Notify<'_> => notify(TOOLS_LIST_CHANGED);
+
+        /// The server's resource list has changed.
+        ///
+        /// Sends the notification `notifications/resources/list_changed`.
+        /// Needs the capability `server.resources.listChanged`.
+        ///
+        /// `*( !ResourcesListChanged . End )`, `server.session`; in [`Active`].
+        pub fn send_resources_list_changed(&self) -> typed::Notify<'_>
+            => notify(RESOURCES_LIST_CHANGED);
+
+        /// The server's prompt list has changed.
+        ///
+        /// Sends the notification `notifications/prompts/list_changed`.
+        /// Needs the capability `server.prompts.listChanged`.
+        ///
+        /// `*( !PromptsListChanged . End )`, `server.session`; in [`Active`].
+        pub fn send_prompts_list_changed(&self) -> typed::Notify<'_>
+            => notify(PROMPTS_LIST_CHANGED);
+
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`.
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `*( !ResourceUpdated . End )`, `mcp-2025-11-25.session`; in [`Active`].
+        pub fn send_resource_updated(&self, params: types::ResourceUpdatedParams)
+            -> typed::Notify<'_> => notify(RESOURCE_UPDATED);
+
+        /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
+        ///
+        /// Sends the notification `notifications/tasks/status`. Needs the capability `server.tasks`.
+        ///
+        /// `*( !TaskStatus . End )`, `mcp-2025-11-25.session`; in [`Active`].
+        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'_>
+            => notify(TASK_STATUS);
+
+        /// Waits until a task has finished and returns its result: the reply to the request that created the task.
+        ///
+        /// Sends the request `tasks/result` and returns its reply; any number at once.
+        /// Needs the capability `client.tasks`.
+        ///
+        /// `*( !TasksResult . ?TaskPayload . End )`, `tasks.session`; in [`Active`].
+        pub fn task_result(&self, params: types::TaskParams)
+            -> server::CancellableCall<'_, types::TaskPayload> => call(TASKS_RESULT);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `mcp-2025-06-18.session`; in [`Active`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// See [`McpServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
+    impl server::Subscription<Subscribing> {
+        /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        ///
+        /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn send_subscribed(self)
+            -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
+            => send_on(SUBSCRIBED);
+
+        /// Sends an error in reply to `resources/subscribe`; the sub-session is over.
+        ///
+        /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(RESOURCES_SUBSCRIBE);
+
+        /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
-    /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
-    ///
-    /// `!InitializeError . Uninit`, `handshake.session`; in [`AwaitingResult`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<McpServer<Uninit>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::INITIALIZE, error)
-    }
-}
+    impl server::Subscription<Watched> {
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
 
-#[cfg(feature = "2025-11-25")]
-impl McpServer<AwaitingNotif> {
-    /// Waits for the notification `notifications/initialized`; the session goes on as [`Active`].
-    ///
-    /// `?Initialized . Active`, `mcp-2025-06-18.session`; in [`AwaitingNotif`].
-    pub fn recv_initialized(self) -> typed::Step<McpServer<Active>, McpError> {
-        self.session.receive_empty(messages::INITIALIZED)
-    }
+        /// Waits for the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
+        ///
+        /// `?ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
+        pub fn recv_resources_subscribe(self)
+            -> typed::Step<(types::ResourceParams, server::Subscription<Renewing>), McpError>
+            => receive_on(RESOURCES_SUBSCRIBE);
 
-    /// See [`McpServer::ping`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
-    }
+        /// Waits for the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
+        ///
+        /// `?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
+        pub fn recv_resources_unsubscribe(self)
+            -> typed::Step<(types::ResourceParams, server::Subscription<Leaving>), McpError>
+            => receive_on(RESOURCES_UNSUBSCRIBE);
 
-    /// See [`McpServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Initialized . Active & End`, `mcp-2025-06-18.session`; in [`AwaitingNotif`].
-    pub fn next(self) -> typed::Step<server::AwaitingNotifNext, McpError> {
-        self.session.next_on(server::AwaitingNotifNext::read)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl McpServer<Active> {
-    /// See [`McpServer::ping`].
-    pub fn ping(&self) -> server::CancellableCall<'_, ()> {
-        self.session.call(messages::PING, &())
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?ResourcesSubscribe . Renewing & ?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
+        pub fn next(self) -> typed::Step<server::WatchedNext, McpError>
+            => next_on(server::WatchedNext);
     }
 
-    /// See [`McpServer::send_log_message`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
+    impl server::Subscription<Renewing> {
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
+
+        /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        ///
+        /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
+        pub fn send_subscribed(self)
+            -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
+            => send_on(SUBSCRIBED);
+
+        /// Sends an error in reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
+        ///
+        /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
+            => refuse_on(RESOURCES_SUBSCRIBE);
+
+        /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
-    /// Asks the client's model for the next message of a conversation. The user may refuse.
-    ///
-    /// Sends the request `sampling/createMessage` and returns its reply; any number at once.
-    /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`).
-    ///
-    /// `*( !CreateMessage . ?CreateMessageResult . End )`, `client.session`; in [`Active`].
-    pub fn create_message(
-        &self,
-        params: types::CreateMessageParams,
-    ) -> server::CancellableCall<'_, types::CreateMessageResult> {
-        self.session.call(messages::CREATE_MESSAGE, &params)
+    impl server::Subscription<Leaving> {
+        /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
+        /// Needs the capability `server.resources.subscribe`.
+        ///
+        /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
+
+        /// Sends `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
+        ///
+        /// `!Unsubscribed . End`, `server.session`; in [`Leaving`].
+        pub fn send_unsubscribed(self) -> typed::Step<(), typed::StepError<Self>>
+            => send_on(UNSUBSCRIBED);
+
+        /// Sends an error in reply to `resources/unsubscribe`; the sub-session is over.
+        ///
+        /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(RESOURCES_UNSUBSCRIBE);
+
+        /// Waits until the peer cancels the request `resources/unsubscribe`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        pub async fn cancelled(&self) => cancelled(RESOURCES_UNSUBSCRIBE);
     }
 
-    /// Lists the client's roots: the directories in which the server may work.
-    ///
-    /// Sends the request `roots/list` and returns its reply; any number at once.
-    /// Needs the capability `client.roots`.
-    ///
-    /// `*( !RootsList . ?RootsListResult . End )`, `client.session`; in [`Active`].
-    pub fn list_roots(
-        &self,
-        params: Option<types::RequestParams>,
-    ) -> server::CancellableCall<'_, types::ListRootsResult> {
-        self.session.call(messages::ROOTS_LIST, &params)
+    impl server::ServerTask<BeforeToolsTaskCreated> {
+        /// Sends `ToolsTaskCreated`, the reply to `tools/call`; the sub-session goes on as [`Working`].
+        ///
+        /// `!ToolsTaskCreated . Working`, `tasks.session`; in [`BeforeToolsTaskCreated`].
+        pub fn send_tools_task_created(self, result: types::CreateTaskResult)
+            -> typed::Step<server::ServerTask<Working>, typed::StepError<Self>>
+            => send_on(TOOLS_TASK_CREATED);
+
+        /// Sends an error in reply to `tools/call`; the sub-session is over.
+        ///
+        /// `!ToolsTaskError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`] and [`Fetching`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(TOOLS_TASK);
     }
 
-    /// Asks the user to fill in a form, or to open a URL. The user may decline or dismiss the request.
-    ///
-    /// Sends the request `elicitation/create` and returns its reply; any number at once.
-    /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`).
-    ///
-    /// `*( !Elicit . ?ElicitResult . End )`, `client.session`; in [`Active`].
-    pub fn elicit(
-        &self,
-        params: types::ElicitParams,
-    ) -> server::CancellableCall<'_, types::ElicitResult> {
-        self.session.call(messages::ELICIT, &params)
+    impl server::ServerTask<Working> {
+        /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
+        ///
+        /// Sends the notification `notifications/tasks/status`; the sub-session stays [`Working`].
+        /// Needs the capability `server.tasks`.
+        ///
+        /// `!TaskStatus . Working`, `tasks.session`; in [`Working`] and [`Fetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_task_status(&mut self, params: types::TaskStatusParams)
+            -> Result<(), McpError> => send_here(TASK_STATUS);
+
+        /// Waits for the request `tasks/result`; the sub-session goes on as [`Fetching`].
+        ///
+        /// `?TasksResult . Fetching`, `tasks.session`; in [`Working`].
+        pub fn recv_tasks_result(self)
+            -> typed::Step<(types::TaskParams, server::ServerTask<Fetching>), McpError>
+            => receive_on(TASKS_RESULT);
     }
 
-    /// Returns the status of a task.
-    ///
-    /// Sends the request `tasks/get` and returns its reply; any number at once.
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `*( !TasksGet . ?TaskState . End )`, `client.session`; in [`Active`].
-    pub fn get_task(
-        &self,
-        params: types::TaskParams,
-    ) -> server::CancellableCall<'_, types::TaskResult> {
-        self.session.call(messages::TASKS_GET, &params)
+    impl server::ServerTask<Fetching> {
+        /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
+        ///
+        /// Sends the notification `notifications/tasks/status`; the sub-session stays [`Fetching`].
+        /// Needs the capability `server.tasks`.
+        ///
+        /// `!TaskStatus . Fetching`, `tasks.session`; in [`Working`] and [`Fetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_task_status(&mut self, params: types::TaskStatusParams)
+            -> Result<(), McpError> => send_here(TASK_STATUS);
+
+        /// Sends `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
+        ///
+        /// `!TaskPayload . End`, `tasks.session`; in [`Fetching`].
+        pub fn send_task_payload(self, result: types::TaskPayload)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(TASK_PAYLOAD);
+
+        /// Sends an error in reply to `tasks/result`; the sub-session is over.
+        ///
+        /// `!TasksResultError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`] and [`Fetching`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(TASKS_RESULT);
+
+        /// Waits until the peer cancels the request `tasks/result`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of TasksResult`, `tasks.session`; in [`Fetching`].
+        pub async fn cancelled(&self) => cancelled(TASKS_RESULT);
     }
 
-    /// Lists the tasks that the peer runs, one page at a time.
-    ///
-    /// Sends the request `tasks/list` and returns its reply; any number at once.
-    /// Needs the capability `client.tasks.list`.
-    ///
-    /// `*( !TasksList . ?TasksListResult . End )`, `client.session`; in [`Active`].
-    pub fn list_tasks(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> server::CancellableCall<'_, types::ListTasksResult> {
-        self.session.call(messages::TASKS_LIST, &params)
+    impl server::ClientTask<AwaitingCreateMessageTaskCreated> {
+        /// Waits for `CreateMessageTaskCreated`, the reply to `sampling/createMessage`; the sub-session goes on as [`ClientWorking`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?CreateMessageTaskCreated . ClientWorking`, `tasks.session`; in [`AwaitingCreateMessageTaskCreated`].
+        pub fn recv_create_message_task_created(self)
+            -> typed::Step<(types::CreateTaskResult, server::ClientTask<ClientWorking>), McpError>
+            => receive_on(CREATE_MESSAGE_TASK_CREATED);
     }
 
-    /// Sends the request of [`McpServer::list_tasks`] for page after page of its result, on demand.
-    pub fn list_tasks_pages(
-        &self,
-        params: Option<types::PaginatedParams>,
-    ) -> typed::Pages<'_, types::ListTasksResult> {
-        self.session.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
+    impl server::ClientTask<ClientWorking> {
+        /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`ClientWorking`].
+        ///
+        /// `?TaskStatus . ClientWorking`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError>
+            => receive_here(TASK_STATUS);
+
+        /// Waits until a task has finished and returns its result: the reply to the request that created the task.
+        ///
+        /// Sends the request `tasks/result`; the sub-session goes on as [`ClientFetching`].
+        /// Needs the capability `client.tasks`.
+        ///
+        /// `!TasksResult . ClientFetching`, `tasks.session`; in [`ClientWorking`].
+        pub fn send_tasks_result(self, params: types::TaskParams)
+            -> typed::Step<server::ClientTask<ClientFetching>, typed::StepError<Self>>
+            => send_on(TASKS_RESULT);
+
+        /// Waits until a task has finished and returns its result: the reply to the request that created the task.
+        ///
+        /// Sends the request `tasks/result` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too. Needs the capability `client.tasks`.
+        ///
+        /// `!TasksResult . ?TaskPayload . End`, `tasks.session`; in [`ClientWorking`].
+        pub fn task_result(self, params: types::TaskParams)
+            -> typed::Advance<types::TaskPayload, Self> => exchange_last(TASKS_RESULT);
     }
 
-    /// Cancels a task that has not finished.
-    ///
-    /// Sends the request `tasks/cancel` and returns its reply; any number at once.
-    /// Needs the capability `client.tasks.cancel`.
-    ///
-    /// `*( !TasksCancel . ?TaskCancelled . End )`, `client.session`; in [`Active`].
-    pub fn cancel_task(
-        &self,
-        params: types::TaskParams,
-    ) -> server::CancellableCall<'_, types::TaskResult> {
-        self.session.call(messages::TASKS_CANCEL, &params)
+    impl server::ClientTask<ClientFetching> {
+        /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`ClientFetching`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?TaskStatus . ClientFetching`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError>
+            => receive_here(TASK_STATUS);
+
+        /// Waits for `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?TaskPayload . End`, `tasks.session`; in [`ClientFetching`].
+        pub fn recv_task_payload(self) -> typed::Step<types::TaskPayload, McpError>
+            => receive_last(TASK_PAYLOAD);
+
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?TaskStatus . ClientFetching & ?TaskPayload . End & ?TasksResultError . End`, `tasks.session`; in [`ClientFetching`].
+        pub fn next(self) -> typed::Step<server::ClientFetchingNext, McpError>
+            => next_on(server::ClientFetchingNext);
     }
 
-    /// Asks the client's model for a message, as a task.
-    ///
-    /// Sends the request `sampling/createMessage` (`if task`), which opens a sub-session; it is [`AwaitingCreateMessageTaskCreated`].
-    /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`), `client.tasks.requests.sampling.createMessage`.
-    ///
-    /// `*( !CreateMessageTask . AwaitingCreateMessageTaskCreated )`, `tasks.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_create_message_task(
-        &self,
-        params: types::CreateMessageParams,
-    ) -> Result<server::ClientTask<AwaitingCreateMessageTaskCreated>, McpError> {
-        self.session.open(messages::CREATE_MESSAGE_TASK, &params).await.map(server::ClientTask::at)
-    }
-
-    /// Asks the client's model for a message, as a task.
-    ///
-    /// Sends the request `sampling/createMessage` (`if task`), which opens a sub-session, and waits for its reply; the sub-session is [`ClientWorking`].
-    /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`), `client.tasks.requests.sampling.createMessage`.
-    ///
-    /// `*( !CreateMessageTask . ?CreateMessageTaskCreated . ClientWorking )`, `tasks.session`; in [`Active`].
-    pub fn create_message_as_task(
-        &self,
-        params: types::CreateMessageParams,
-    ) -> server::Call<'_, (types::CreateTaskResult, server::ClientTask<ClientWorking>)> {
-        self.session.open_exchange(messages::CREATE_MESSAGE_TASK, &params)
-    }
-
-    /// Asks the user to fill in a form or to open a URL, as a task.
-    ///
-    /// Sends the request `elicitation/create` (`if task`), which opens a sub-session; it is [`AwaitingElicitTaskCreated`].
-    /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`), `client.tasks.requests.elicitation.create`.
-    ///
-    /// `*( !ElicitTask . AwaitingElicitTaskCreated )`, `tasks.session`; in [`Active`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_elicit_task(
-        &self,
-        params: types::ElicitParams,
-    ) -> Result<server::ClientTask<AwaitingElicitTaskCreated>, McpError> {
-        self.session.open(messages::ELICIT_TASK, &params).await.map(server::ClientTask::at)
-    }
-
-    /// Asks the user to fill in a form or to open a URL, as a task.
-    ///
-    /// Sends the request `elicitation/create` (`if task`), which opens a sub-session, and waits for its reply; the sub-session is [`ClientWorking`].
-    /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`), `client.tasks.requests.elicitation.create`.
-    ///
-    /// `*( !ElicitTask . ?ElicitTaskCreated . ClientWorking )`, `tasks.session`; in [`Active`].
-    pub fn elicit_as_task(
-        &self,
-        params: types::ElicitParams,
-    ) -> server::Call<'_, (types::CreateTaskResult, server::ClientTask<ClientWorking>)> {
-        self.session.open_exchange(messages::ELICIT_TASK, &params)
-    }
-
-    /// The interaction at the URL of an elicitation is complete. A client ignores this for an elicitation that it does not
-    /// know.
-    ///
-    /// Sends the notification `notifications/elicitation/complete`.
-    /// Needs the capability `client.elicitation.url`.
-    ///
-    /// `*( !ElicitationComplete . End )`, `mcp-2025-11-25.session`; in [`Active`].
-    pub fn send_elicitation_complete(
-        &self,
-        params: types::ElicitationCompleteParams,
-    ) -> typed::Notify<'_> {
-        self.session.notify(messages::ELICITATION_COMPLETE, &params)
-    }
-
-    /// The server's tool list has changed.
-    ///
-    /// Sends the notification `notifications/tools/list_changed`.
-    /// Needs the capability `server.tools.listChanged`.
-    ///
-    /// `*( !ToolsListChanged . End )`, `server.session`; in [`Active`].
-    pub fn send_tools_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::TOOLS_LIST_CHANGED, &())
-    }
-
-    /// The server's resource list has changed.
-    ///
-    /// Sends the notification `notifications/resources/list_changed`.
-    /// Needs the capability `server.resources.listChanged`.
-    ///
-    /// `*( !ResourcesListChanged . End )`, `server.session`; in [`Active`].
-    pub fn send_resources_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::RESOURCES_LIST_CHANGED, &())
-    }
-
-    /// The server's prompt list has changed.
-    ///
-    /// Sends the notification `notifications/prompts/list_changed`.
-    /// Needs the capability `server.prompts.listChanged`.
-    ///
-    /// `*( !PromptsListChanged . End )`, `server.session`; in [`Active`].
-    pub fn send_prompts_list_changed(&self) -> typed::Notify<'_> {
-        self.session.notify(messages::PROMPTS_LIST_CHANGED, &())
-    }
-
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`.
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `*( !ResourceUpdated . End )`, `mcp-2025-11-25.session`; in [`Active`].
-    pub fn send_resource_updated(&self, params: types::ResourceUpdatedParams) -> typed::Notify<'_> {
-        self.session.notify(messages::RESOURCE_UPDATED, &params)
-    }
-
-    /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
-    ///
-    /// Sends the notification `notifications/tasks/status`.
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `*( !TaskStatus . End )`, `mcp-2025-11-25.session`; in [`Active`].
-    pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'_> {
-        self.session.notify(messages::TASK_STATUS, &params)
-    }
-
-    /// Waits until a task has finished and returns its result: the reply to the request that created the task.
-    ///
-    /// Sends the request `tasks/result` and returns its reply; any number at once.
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `*( !TasksResult . ?TaskPayload . End )`, `tasks.session`; in [`Active`].
-    pub fn task_result(
-        &self,
-        params: types::TaskParams,
-    ) -> server::CancellableCall<'_, types::TaskPayload> {
-        self.session.call(messages::TASKS_RESULT, &params)
-    }
-
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `mcp-2025-06-18.session`; in [`Active`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::Subscription<Subscribing> {
-    /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    ///
-    /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn send_subscribed(
-        self,
-    ) -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>> {
-        self.session.send_on(messages::SUBSCRIBED, &())
-    }
-
-    /// Sends an error in reply to `resources/subscribe`; the sub-session is over.
-    ///
-    /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESOURCES_SUBSCRIBE, error)
-    }
-
-    /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESOURCES_SUBSCRIBE).await;
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::Subscription<Watched> {
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
-
-    /// Waits for the request `resources/subscribe`; the sub-session goes on as [`Renewing`].
-    ///
-    /// `?ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
-    pub fn recv_resources_subscribe(
-        self,
-    ) -> typed::Step<(types::ResourceParams, server::Subscription<Renewing>), McpError> {
-        self.session.receive_on(messages::RESOURCES_SUBSCRIBE)
-    }
-
-    /// Waits for the request `resources/unsubscribe`; the sub-session goes on as [`Leaving`].
-    ///
-    /// `?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
-    pub fn recv_resources_unsubscribe(
-        self,
-    ) -> typed::Step<(types::ResourceParams, server::Subscription<Leaving>), McpError> {
-        self.session.receive_on(messages::RESOURCES_UNSUBSCRIBE)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?ResourcesSubscribe . Renewing & ?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
-    pub fn next(self) -> typed::Step<server::WatchedNext, McpError> {
-        self.session.next_on(server::WatchedNext::read)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::Subscription<Renewing> {
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Renewing`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
-
-    /// Sends `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    ///
-    /// `!Subscribed . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
-    pub fn send_subscribed(
-        self,
-    ) -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>> {
-        self.session.send_on(messages::SUBSCRIBED, &())
-    }
-
-    /// Sends an error in reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
-    ///
-    /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESOURCES_SUBSCRIBE, error)
-    }
-
-    /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESOURCES_SUBSCRIBE).await;
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::Subscription<Leaving> {
-    /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Leaving`].
-    /// Needs the capability `server.resources.subscribe`.
-    ///
-    /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
-
-    /// Sends `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
-    ///
-    /// `!Unsubscribed . End`, `server.session`; in [`Leaving`].
-    pub fn send_unsubscribed(self) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::UNSUBSCRIBED, &())
-    }
-
-    /// Sends an error in reply to `resources/unsubscribe`; the sub-session is over.
-    ///
-    /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::RESOURCES_UNSUBSCRIBE, error)
-    }
-
-    /// Waits until the peer cancels the request `resources/unsubscribe`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::RESOURCES_UNSUBSCRIBE).await;
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ServerTask<BeforeToolsTaskCreated> {
-    /// Sends `ToolsTaskCreated`, the reply to `tools/call`; the sub-session goes on as [`Working`].
-    ///
-    /// `!ToolsTaskCreated . Working`, `tasks.session`; in [`BeforeToolsTaskCreated`].
-    pub fn send_tools_task_created(
-        self,
-        result: types::CreateTaskResult,
-    ) -> typed::Step<server::ServerTask<Working>, typed::StepError<Self>> {
-        self.session.send_on(messages::TOOLS_TASK_CREATED, &result)
-    }
-
-    /// Sends an error in reply to `tools/call`; the sub-session is over.
-    ///
-    /// `!ToolsTaskError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`] and [`Fetching`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::TOOLS_TASK, error)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ServerTask<Working> {
-    /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
-    ///
-    /// Sends the notification `notifications/tasks/status`; the sub-session stays [`Working`].
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `!TaskStatus . Working`, `tasks.session`; in [`Working`] and [`Fetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_task_status(
-        &mut self,
-        params: types::TaskStatusParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::TASK_STATUS, &params).await
-    }
-
-    /// Waits for the request `tasks/result`; the sub-session goes on as [`Fetching`].
-    ///
-    /// `?TasksResult . Fetching`, `tasks.session`; in [`Working`].
-    pub fn recv_tasks_result(
-        self,
-    ) -> typed::Step<(types::TaskParams, server::ServerTask<Fetching>), McpError> {
-        self.session.receive_on(messages::TASKS_RESULT)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ServerTask<Fetching> {
-    /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
-    ///
-    /// Sends the notification `notifications/tasks/status`; the sub-session stays [`Fetching`].
-    /// Needs the capability `server.tasks`.
-    ///
-    /// `!TaskStatus . Fetching`, `tasks.session`; in [`Working`] and [`Fetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_task_status(
-        &mut self,
-        params: types::TaskStatusParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::TASK_STATUS, &params).await
-    }
-
-    /// Sends `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-    ///
-    /// `!TaskPayload . End`, `tasks.session`; in [`Fetching`].
-    pub fn send_task_payload(
-        self,
-        result: types::TaskPayload,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::TASK_PAYLOAD, &result)
-    }
-
-    /// Sends an error in reply to `tasks/result`; the sub-session is over.
-    ///
-    /// `!TasksResultError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`] and [`Fetching`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::TASKS_RESULT, error)
-    }
-
-    /// Waits until the peer cancels the request `tasks/result`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of TasksResult`, `tasks.session`; in [`Fetching`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::TASKS_RESULT).await;
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ClientTask<AwaitingCreateMessageTaskCreated> {
-    /// Waits for `CreateMessageTaskCreated`, the reply to `sampling/createMessage`; the sub-session goes on as [`ClientWorking`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?CreateMessageTaskCreated . ClientWorking`, `tasks.session`; in [`AwaitingCreateMessageTaskCreated`].
-    pub fn recv_create_message_task_created(
-        self,
-    ) -> typed::Step<(types::CreateTaskResult, server::ClientTask<ClientWorking>), McpError> {
-        self.session.receive_on(messages::CREATE_MESSAGE_TASK_CREATED)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ClientTask<ClientWorking> {
-    /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`ClientWorking`].
-    ///
-    /// `?TaskStatus . ClientWorking`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
-        self.session.receive_here(messages::TASK_STATUS).await
-    }
-
-    /// Waits until a task has finished and returns its result: the reply to the request that created the task.
-    ///
-    /// Sends the request `tasks/result`; the sub-session goes on as [`ClientFetching`].
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `!TasksResult . ClientFetching`, `tasks.session`; in [`ClientWorking`].
-    pub fn send_tasks_result(
-        self,
-        params: types::TaskParams,
-    ) -> typed::Step<server::ClientTask<ClientFetching>, typed::StepError<Self>> {
-        self.session.send_on(messages::TASKS_RESULT, &params)
-    }
-
-    /// Waits until a task has finished and returns its result: the reply to the request that created the task.
-    ///
-    /// Sends the request `tasks/result` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    /// Needs the capability `client.tasks`.
-    ///
-    /// `!TasksResult . ?TaskPayload . End`, `tasks.session`; in [`ClientWorking`].
-    pub fn task_result(
-        self,
-        params: types::TaskParams,
-    ) -> typed::Advance<types::TaskPayload, Self> {
-        self.session.exchange_last(messages::TASKS_RESULT, &params)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ClientTask<ClientFetching> {
-    /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`ClientFetching`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?TaskStatus . ClientFetching`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
-        self.session.receive_here(messages::TASK_STATUS).await
-    }
-
-    /// Waits for `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?TaskPayload . End`, `tasks.session`; in [`ClientFetching`].
-    pub fn recv_task_payload(self) -> typed::Step<types::TaskPayload, McpError> {
-        self.session.receive_last(messages::TASK_PAYLOAD)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?TaskStatus . ClientFetching & ?TaskPayload . End & ?TasksResultError . End`, `tasks.session`; in [`ClientFetching`].
-    pub fn next(self) -> typed::Step<server::ClientFetchingNext, McpError> {
-        self.session.next_on(server::ClientFetchingNext::read)
-    }
-}
-
-#[cfg(feature = "2025-11-25")]
-impl server::ClientTask<AwaitingElicitTaskCreated> {
-    /// Waits for `ElicitTaskCreated`, the reply to `elicitation/create`; the sub-session goes on as [`ClientWorking`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ElicitTaskCreated . ClientWorking`, `tasks.session`; in [`AwaitingElicitTaskCreated`].
-    pub fn recv_elicit_task_created(
-        self,
-    ) -> typed::Step<(types::CreateTaskResult, server::ClientTask<ClientWorking>), McpError> {
-        self.session.receive_on(messages::ELICIT_TASK_CREATED)
+    impl server::ClientTask<AwaitingElicitTaskCreated> {
+        /// Waits for `ElicitTaskCreated`, the reply to `elicitation/create`; the sub-session goes on as [`ClientWorking`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ElicitTaskCreated . ClientWorking`, `tasks.session`; in [`AwaitingElicitTaskCreated`].
+        pub fn recv_elicit_task_created(self)
+            -> typed::Step<(types::CreateTaskResult, server::ClientTask<ClientWorking>), McpError>
+            => receive_on(ELICIT_TASK_CREATED);
     }
 }
 
 #[cfg(feature = "2025-11-25")]
 /// What goes with [`McpServer`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
-    use super::{McpServer, messages, typed, types};
+    use super::{McpServer, typed, types};
 
     /// A request that runs until its reply comes.
     pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, types::ProgressParams>;
@@ -2234,23 +1626,17 @@ pub mod server {
         types::ProgressParams,
     >;
 
-    /// A subscription to one resource, from `subscribe` to `unsubscribe`.
-    ///
-    /// A sub-session of `McpServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Subscription`, `server.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Subscription<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A subscription to one resource, from `subscribe` to `unsubscribe`.
+        ///
+        /// A sub-session of `McpServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Subscription`, `server.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         Subscription is Server of super::PROTOCOL;
         handle = SubscriptionHandle;
         state super::Subscribing = super::tables::server::SUBSCRIBING;
@@ -2259,38 +1645,24 @@ pub mod server {
         state super::Leaving = super::tables::server::LEAVING;
     }
 
-    /// What `Subscription` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct SubscriptionHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Subscription` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         SubscriptionHandle of super::server::Subscription, McpError;
         send_resource_updated(types::ResourceUpdatedParams) => notify_step(RESOURCE_UPDATED);
     }
 
-    /// A task that the server runs.
-    ///
-    /// A sub-session of `McpServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `ServerTask`, `tasks.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct ServerTask<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A task that the server runs.
+        ///
+        /// A sub-session of `McpServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `ServerTask`, `tasks.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         ServerTask is Server of super::PROTOCOL;
         handle = ServerTaskHandle;
         state super::BeforeToolsTaskCreated = super::tables::server::BEFORE_TOOLS_TASK_CREATED;
@@ -2298,38 +1670,24 @@ pub mod server {
         state super::Fetching = super::tables::server::FETCHING;
     }
 
-    /// What `ServerTask` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct ServerTaskHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `ServerTask` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         ServerTaskHandle of super::server::ServerTask, McpError;
         send_task_status(types::TaskStatusParams) => notify_step(TASK_STATUS);
     }
 
-    /// A task that the client runs.
-    ///
-    /// A sub-session of `McpServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `ClientTask`, `tasks.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct ClientTask<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A task that the client runs.
+        ///
+        /// A sub-session of `McpServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `ClientTask`, `tasks.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         ClientTask is Server of super::PROTOCOL;
         handle = ClientTaskHandle;
         state super::AwaitingCreateMessageTaskCreated = super::tables::server::AWAITING_CREATE_MESSAGE_TASK_CREATED;
@@ -2338,31 +1696,15 @@ pub mod server {
         state super::AwaitingElicitTaskCreated = super::tables::server::AWAITING_ELICIT_TASK_CREATED;
     }
 
-    /// What `ClientTask` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct ClientTaskHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `ClientTask` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         ClientTaskHandle of super::server::ClientTask, McpError;
         task_result(types::TaskParams) -> types::TaskPayload => call_step(TASKS_RESULT);
     }
 
-    /// What `McpServer` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `McpServer` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::McpServer, McpError;
         ping() -> () => call(PING);
         send_log_message(types::LoggingMessageParams) => notify(LOG_MESSAGE);
@@ -2375,13 +1717,15 @@ pub mod server {
         list_tasks_pages(Option<types::PaginatedParams>) -> types::ListTasksResult
             => pages(TASKS_LIST, ["cursor"], ["nextCursor"]);
         cancel_task(types::TaskParams) -> types::TaskResult => call(TASKS_CANCEL);
-        send_create_message_task(types::CreateMessageParams) -> ClientTask<super::AwaitingCreateMessageTaskCreated>
-            => open(CREATE_MESSAGE_TASK);
-        create_message_as_task(types::CreateMessageParams) -> (types::CreateTaskResult, ClientTask<super::ClientWorking>)
+        send_create_message_task(types::CreateMessageParams)
+            -> ClientTask<super::AwaitingCreateMessageTaskCreated> => open(CREATE_MESSAGE_TASK);
+        create_message_as_task(types::CreateMessageParams)
+            -> (types::CreateTaskResult, ClientTask<super::ClientWorking>)
             => uncancellable_exchange(CREATE_MESSAGE_TASK);
         send_elicit_task(types::ElicitParams) -> ClientTask<super::AwaitingElicitTaskCreated>
             => open(ELICIT_TASK);
-        elicit_as_task(types::ElicitParams) -> (types::CreateTaskResult, ClientTask<super::ClientWorking>)
+        elicit_as_task(types::ElicitParams)
+            -> (types::CreateTaskResult, ClientTask<super::ClientWorking>)
             => uncancellable_exchange(ELICIT_TASK);
         send_elicitation_complete(types::ElicitationCompleteParams) => notify(ELICITATION_COMPLETE);
         send_tools_list_changed() => notify(TOOLS_LIST_CHANGED);
@@ -2393,383 +1737,213 @@ pub mod server {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        TOOLS_LIST: request(params) list_tools gated
-            => ToolsList(Option<types::PaginatedParams>, typed::Responder<types::ListToolsResult>);
-        TOOLS_CALL: request(params) call_tool gated
-            => ToolsCall(types::CallToolParams, typed::Responder<types::CallToolResult>);
-        RESOURCES_LIST: request(params) list_resources gated
-            => ResourcesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourcesResult>);
-        RESOURCE_TEMPLATES_LIST: request(params) list_resource_templates gated
-            => ResourceTemplatesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourceTemplatesResult>);
-        RESOURCES_READ: request(params) read_resource gated
-            => ResourcesRead(types::ResourceParams, typed::Responder<types::ReadResourceResult>);
-        PROMPTS_LIST: request(params) list_prompts gated
-            => PromptsList(Option<types::PaginatedParams>, typed::Responder<types::ListPromptsResult>);
-        PROMPTS_GET: request(params) get_prompt gated
-            => PromptsGet(types::GetPromptParams, typed::Responder<types::GetPromptResult>);
-        COMPLETE: request(params) complete gated
-            => Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
-        SET_LEVEL: request(params) set_level gated
-            => SetLevel(types::SetLevelParams, typed::Responder<()>);
-        TASKS_GET: request(params) get_task gated
-            => TasksGet(types::TaskParams, typed::Responder<types::TaskResult>);
-        TASKS_LIST: request(params) list_tasks gated
-            => TasksList(Option<types::PaginatedParams>, typed::Responder<types::ListTasksResult>);
-        TASKS_CANCEL: request(params) cancel_task gated
-            => TasksCancel(types::TaskParams, typed::Responder<types::TaskResult>);
-        RESOURCES_SUBSCRIBE: opening(params) subscribe gated
-            => ResourcesSubscribe(types::ResourceParams, Subscription<super::Subscribing>);
-        RESOURCES_UNSUBSCRIBE: request(params) unsubscribe
-            => ResourcesUnsubscribe(types::ResourceParams, typed::Responder<()>);
-        ROOTS_LIST_CHANGED: notification() roots_list_changed => RootsListChanged;
-        TOOLS_TASK: opening(params) call_tool_as_task gated
-            => ToolsTask(types::CallToolParams, ServerTask<super::BeforeToolsTaskCreated>);
-        TASKS_RESULT: request(params) task_result
-            => TasksResult(types::TaskParams, typed::Responder<types::TaskPayload>);
-        TASK_STATUS: notification(params) task_status => TaskStatus(types::TaskStatusParams);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Lists the server's tools, one page at a time.
         ///
         /// The request `tools/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_tools(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListToolsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tools/list")
-        }
+        async fn list_tools(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListToolsResult, typed::RpcError>
+            => request(TOOLS_LIST, gated)
+                as ToolsList(Option<types::PaginatedParams>, typed::Responder<types::ListToolsResult>);
 
         /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
         ///
         /// The request `tools/call`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn call_tool(
-            &self,
-            context: Context,
-            params: types::CallToolParams,
-        ) -> impl Future<Output = Result<types::CallToolResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tools/call")
-        }
+        async fn call_tool(&self, context: Context, params: types::CallToolParams)
+            -> Result<types::CallToolResult, typed::RpcError>
+            => request(TOOLS_CALL, gated)
+                as ToolsCall(types::CallToolParams, typed::Responder<types::CallToolResult>);
 
         /// Lists the server's resources, one page at a time.
         ///
         /// The request `resources/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_resources(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListResourcesResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/list")
-        }
+        async fn list_resources(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListResourcesResult, typed::RpcError>
+            => request(RESOURCES_LIST, gated)
+                as ResourcesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourcesResult>);
 
         /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
         ///
         /// The request `resources/templates/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_resource_templates(
+        async fn list_resource_templates(
             &self,
             context: Context,
             params: Option<types::PaginatedParams>,
-        ) -> impl Future<
-            Output = Result<types::ListResourceTemplatesResult, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/templates/list")
-        }
+        )
+            -> Result<types::ListResourceTemplatesResult, typed::RpcError>
+            => request(RESOURCE_TEMPLATES_LIST, gated)
+                as ResourceTemplatesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourceTemplatesResult>);
 
         /// Reads the contents of a resource.
         ///
         /// The request `resources/read`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn read_resource(
-            &self,
-            context: Context,
-            params: types::ResourceParams,
-        ) -> impl Future<Output = Result<types::ReadResourceResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/read")
-        }
+        async fn read_resource(&self, context: Context, params: types::ResourceParams)
+            -> Result<types::ReadResourceResult, typed::RpcError>
+            => request(RESOURCES_READ, gated)
+                as ResourcesRead(types::ResourceParams, typed::Responder<types::ReadResourceResult>);
 
         /// Lists the server's prompts, one page at a time.
         ///
         /// The request `prompts/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_prompts(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListPromptsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("prompts/list")
-        }
+        async fn list_prompts(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListPromptsResult, typed::RpcError>
+            => request(PROMPTS_LIST, gated)
+                as PromptsList(Option<types::PaginatedParams>, typed::Responder<types::ListPromptsResult>);
 
         /// Gets a prompt with its arguments filled in.
         ///
         /// The request `prompts/get`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn get_prompt(
-            &self,
-            context: Context,
-            params: types::GetPromptParams,
-        ) -> impl Future<Output = Result<types::GetPromptResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("prompts/get")
-        }
+        async fn get_prompt(&self, context: Context, params: types::GetPromptParams)
+            -> Result<types::GetPromptResult, typed::RpcError>
+            => request(PROMPTS_GET, gated)
+                as PromptsGet(types::GetPromptParams, typed::Responder<types::GetPromptResult>);
 
         /// Suggests values for an argument of a prompt or of a resource template.
         ///
         /// The request `completion/complete`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn complete(
-            &self,
-            context: Context,
-            params: types::CompleteParams,
-        ) -> impl Future<Output = Result<types::CompleteResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("completion/complete")
-        }
+        async fn complete(&self, context: Context, params: types::CompleteParams)
+            -> Result<types::CompleteResult, typed::RpcError>
+            => request(COMPLETE, gated)
+                as Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
 
         /// Sets the lowest severity at which the server sends log messages.
         ///
         /// The request `logging/setLevel`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn set_level(
-            &self,
-            context: Context,
-            params: types::SetLevelParams,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("logging/setLevel")
-        }
+        async fn set_level(&self, context: Context, params: types::SetLevelParams)
+            -> Result<(), typed::RpcError>
+            => request(SET_LEVEL, gated) as SetLevel(types::SetLevelParams, typed::Responder<()>);
 
         /// Returns the status of a task.
         ///
         /// The request `tasks/get`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn get_task(
-            &self,
-            context: Context,
-            params: types::TaskParams,
-        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/get")
-        }
+        async fn get_task(&self, context: Context, params: types::TaskParams)
+            -> Result<types::TaskResult, typed::RpcError>
+            => request(TASKS_GET, gated)
+                as TasksGet(types::TaskParams, typed::Responder<types::TaskResult>);
 
         /// Lists the tasks that the peer runs, one page at a time.
         ///
         /// The request `tasks/list`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn list_tasks(
-            &self,
-            context: Context,
-            params: Option<types::PaginatedParams>,
-        ) -> impl Future<Output = Result<types::ListTasksResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/list")
-        }
+        async fn list_tasks(&self, context: Context, params: Option<types::PaginatedParams>)
+            -> Result<types::ListTasksResult, typed::RpcError>
+            => request(TASKS_LIST, gated)
+                as TasksList(Option<types::PaginatedParams>, typed::Responder<types::ListTasksResult>);
 
         /// Cancels a task that has not finished.
         ///
         /// The request `tasks/cancel`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn cancel_task(
-            &self,
-            context: Context,
-            params: types::TaskParams,
-        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/cancel")
-        }
+        async fn cancel_task(&self, context: Context, params: types::TaskParams)
+            -> Result<types::TaskResult, typed::RpcError>
+            => request(TASKS_CANCEL, gated)
+                as TasksCancel(types::TaskParams, typed::Responder<types::TaskResult>);
 
         /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
         ///
         /// The request `resources/subscribe`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
-        fn subscribe(
+        async fn subscribe(
             &self,
             context: Context,
             params: types::ResourceParams,
             sub_session: Subscription<super::Subscribing>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("resources/subscribe"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(RESOURCES_SUBSCRIBE, gated)
+                as ResourcesSubscribe(types::ResourceParams, Subscription<super::Subscribing>);
 
         /// Ends the subscription to the resource at `uri`.
         ///
         /// The request `resources/unsubscribe`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
         /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
-        fn unsubscribe(
-            &self,
-            context: Context,
-            params: types::ResourceParams,
-        ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/unsubscribe")
-        }
+        async fn unsubscribe(&self, context: Context, params: types::ResourceParams)
+            -> Result<(), typed::RpcError>
+            => request(RESOURCES_UNSUBSCRIBE)
+                as ResourcesUnsubscribe(types::ResourceParams, typed::Responder<()>);
 
         /// The client's list of roots has changed.
         ///
         /// The notification `notifications/roots/list_changed`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `mcp-2025-11-25.session`.
-        fn roots_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
-            let _ = context;
-            ::std::future::ready(())
-        }
+        async fn roots_list_changed(&self, context: Context)
+            => notification(ROOTS_LIST_CHANGED) as RootsListChanged;
 
         /// Calls a tool as a task.
         ///
         /// The request `tools/call` (`if task`); may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `tasks.session`.
-        fn call_tool_as_task(
+        async fn call_tool_as_task(
             &self,
             context: Context,
             params: types::CallToolParams,
             sub_session: ServerTask<super::BeforeToolsTaskCreated>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("tools/call"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(TOOLS_TASK, gated)
+                as ToolsTask(types::CallToolParams, ServerTask<super::BeforeToolsTaskCreated>);
 
         /// Waits until a task has finished and returns its result: the reply to the request that created the task.
         ///
         /// The request `tasks/result`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `tasks.session`.
         /// Comes here only if no sub-session holds its `task`. Otherwise the value of the sub-session gets it.
-        fn task_result(
-            &self,
-            context: Context,
-            params: types::TaskParams,
-        ) -> impl Future<Output = Result<types::TaskPayload, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/result")
-        }
+        async fn task_result(&self, context: Context, params: types::TaskParams)
+            -> Result<types::TaskPayload, typed::RpcError>
+            => request(TASKS_RESULT)
+                as TasksResult(types::TaskParams, typed::Responder<types::TaskPayload>);
 
         /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
         ///
         /// The notification `notifications/tasks/status`; may come in [`Active`](super::Active), `tasks.session`.
         /// Comes here only if no sub-session holds its `task`. Otherwise the value of the sub-session gets it.
-        fn task_status(
-            &self,
-            context: Context,
-            params: types::TaskStatusParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn task_status(&self, context: Context, params: types::TaskStatusParams)
+            => notification(TASK_STATUS) as TaskStatus(types::TaskStatusParams);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::McpError> => report(PROGRESS);
     }
 
-    /// What comes next in [`AwaitingNotif`](super::AwaitingNotif).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum AwaitingNotifNext {
-        /// The peer closed the session.
-        Closed,
+    typed::roles::next! {
+        /// What comes next in [`AwaitingNotif`](super::AwaitingNotif).
+        AwaitingNotifNext or Closed;
+
         /// The notification `notifications/initialized`; the session goes on as [`Active`](super::Active).
-        Initialized(McpServer<super::Active>),
+        Initialized(McpServer<super::Active>) => then(INITIALIZED, session);
     }
 
-    impl AwaitingNotifNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                _ if input.is_closed() => Ok(Self::Closed),
-                messages::INITIALIZED => {
-                    input.then(|(), session| Self::Initialized(McpServer::at(session)))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`Watched`](super::Watched).
+        WatchedNext;
 
-    /// What comes next in [`Watched`](super::Watched).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum WatchedNext {
         /// The request `resources/subscribe`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourcesSubscribe(types::ResourceParams, Subscription<super::Renewing>),
+        ResourcesSubscribe(types::ResourceParams, Subscription<super::Renewing>)
+            => then(RESOURCES_SUBSCRIBE, params, session);
+
         /// The request `resources/unsubscribe`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourcesUnsubscribe(types::ResourceParams, Subscription<super::Leaving>),
+        ResourcesUnsubscribe(types::ResourceParams, Subscription<super::Leaving>)
+            => then(RESOURCES_UNSUBSCRIBE, params, session);
     }
 
-    impl WatchedNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::RESOURCES_SUBSCRIBE => {
-                    input
-                        .then(|payload, session| Self::ResourcesSubscribe(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::RESOURCES_UNSUBSCRIBE => {
-                    input
-                        .then(|payload, session| Self::ResourcesUnsubscribe(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`ClientFetching`](super::ClientFetching).
+        ClientFetchingNext;
 
-    /// What comes next in [`ClientFetching`](super::ClientFetching).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum ClientFetchingNext {
         /// The notification `notifications/tasks/status`; the sub-session goes on as [`ClientFetching`](super::ClientFetching).
-        TaskStatus(types::TaskStatusParams, ClientTask<super::ClientFetching>),
-        /// `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-        TaskPayload(types::TaskPayload),
-        /// An error in reply to `tasks/result`; the sub-session is over.
-        TasksResultError(typed::RpcError),
-    }
+        TaskStatus(types::TaskStatusParams, ClientTask<super::ClientFetching>)
+            => then(TASK_STATUS, params, session);
 
-    impl ClientFetchingNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::TASK_STATUS => {
-                    input
-                        .then(|payload, session| Self::TaskStatus(payload, ClientTask::at(session)))
-                }
-                messages::TASK_PAYLOAD => {
-                    input.then(|payload, _over| Self::TaskPayload(payload))
-                }
-                messages::TASKS_RESULT_ERROR => {
-                    input.then(|payload, _over| Self::TasksResultError(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
+        TaskPayload(types::TaskPayload) => then(TASK_PAYLOAD, params);
+
+        /// An error in reply to `tasks/result`; the sub-session is over.
+        TasksResultError(typed::RpcError) => then(TASKS_RESULT_ERROR, params);
     }
 }
 
@@ -3134,22 +2308,13 @@ pub mod capabilities {
         /// A client announces it as well by a `elicitation` with nothing in it.
         ELICITATION_FORM = "elicitation.form", ["elicitation", "form"];
         TASKS_REQUESTS_TOOLS_CALL = "tasks.requests.tools.call", [
-            "tasks",
-            "requests",
-            "tools",
-            "call",
+            "tasks", "requests", "tools", "call",
         ];
         TASKS_REQUESTS_SAMPLING_CREATE_MESSAGE = "tasks.requests.sampling.createMessage", [
-            "tasks",
-            "requests",
-            "sampling",
-            "createMessage",
+            "tasks", "requests", "sampling", "createMessage",
         ];
         TASKS_REQUESTS_ELICITATION_CREATE = "tasks.requests.elicitation.create", [
-            "tasks",
-            "requests",
-            "elicitation",
-            "create",
+            "tasks", "requests", "elicitation", "create",
         ];
         TASKS = "tasks", ["tasks"];
         TASKS_LIST = "tasks.list", ["tasks", "list"];
@@ -3807,65 +2972,51 @@ mod tables {
             ])
             .levels(Level::must("L7"), Level::must("L7"));
             AWAITING_PONG = State::linear("AwaitingPong", &[
-                receive(m::PONG, END),
-                refused(m::PING_ERROR, END),
+                receive(m::PONG, END), refused(m::PING_ERROR, END),
             ]);
             END = State::end("End", &[]);
             BEFORE_PONG = State::linear("BeforePong", &[
-                send(m::PONG, END),
-                refuse(m::PING_ERROR, END),
+                send(m::PONG, END), refuse(m::PING_ERROR, END),
             ]);
             AWAITING_TOOLS_LIST_RESULT = State::linear("AwaitingToolsListResult", &[
-                receive(m::TOOLS_LIST_RESULT, END),
-                refused(m::TOOLS_LIST_ERROR, END),
+                receive(m::TOOLS_LIST_RESULT, END), refused(m::TOOLS_LIST_ERROR, END),
             ]);
             AWAITING_TOOLS_RESULT = State::linear("AwaitingToolsResult", &[
-                receive(m::TOOLS_RESULT, END),
-                refused(m::TOOLS_CALL_ERROR, END),
+                receive(m::TOOLS_RESULT, END), refused(m::TOOLS_CALL_ERROR, END),
             ]);
             AWAITING_RESOURCES_LIST_RESULT = State::linear("AwaitingResourcesListResult", &[
-                receive(m::RESOURCES_LIST_RESULT, END),
-                refused(m::RESOURCES_LIST_ERROR, END),
+                receive(m::RESOURCES_LIST_RESULT, END), refused(m::RESOURCES_LIST_ERROR, END),
             ]);
             AWAITING_RESOURCE_TEMPLATES_LIST_RESULT = State::linear("AwaitingResourceTemplatesListResult", &[
                 receive(m::RESOURCE_TEMPLATES_LIST_RESULT, END),
                 refused(m::RESOURCE_TEMPLATES_LIST_ERROR, END),
             ]);
             AWAITING_RESOURCES_RESULT = State::linear("AwaitingResourcesResult", &[
-                receive(m::RESOURCES_RESULT, END),
-                refused(m::RESOURCES_READ_ERROR, END),
+                receive(m::RESOURCES_RESULT, END), refused(m::RESOURCES_READ_ERROR, END),
             ]);
             AWAITING_PROMPTS_LIST_RESULT = State::linear("AwaitingPromptsListResult", &[
-                receive(m::PROMPTS_LIST_RESULT, END),
-                refused(m::PROMPTS_LIST_ERROR, END),
+                receive(m::PROMPTS_LIST_RESULT, END), refused(m::PROMPTS_LIST_ERROR, END),
             ]);
             AWAITING_PROMPTS_RESULT = State::linear("AwaitingPromptsResult", &[
-                receive(m::PROMPTS_RESULT, END),
-                refused(m::PROMPTS_GET_ERROR, END),
+                receive(m::PROMPTS_RESULT, END), refused(m::PROMPTS_GET_ERROR, END),
             ]);
             AWAITING_COMPLETIONS = State::linear("AwaitingCompletions", &[
-                receive(m::COMPLETIONS, END),
-                refused(m::COMPLETE_ERROR, END),
+                receive(m::COMPLETIONS, END), refused(m::COMPLETE_ERROR, END),
             ]);
             AWAITING_LEVEL_SET = State::linear("AwaitingLevelSet", &[
-                receive(m::LEVEL_SET, END),
-                refused(m::SET_LEVEL_ERROR, END),
+                receive(m::LEVEL_SET, END), refused(m::SET_LEVEL_ERROR, END),
             ]);
             AWAITING_TASK_STATE = State::linear("AwaitingTaskState", &[
-                receive(m::TASK_STATE, END),
-                refused(m::TASKS_GET_ERROR, END),
+                receive(m::TASK_STATE, END), refused(m::TASKS_GET_ERROR, END),
             ]);
             AWAITING_TASKS_LIST_RESULT = State::linear("AwaitingTasksListResult", &[
-                receive(m::TASKS_LIST_RESULT, END),
-                refused(m::TASKS_LIST_ERROR, END),
+                receive(m::TASKS_LIST_RESULT, END), refused(m::TASKS_LIST_ERROR, END),
             ]);
             AWAITING_TASK_CANCELLED = State::linear("AwaitingTaskCancelled", &[
-                receive(m::TASK_CANCELLED, END),
-                refused(m::TASKS_CANCEL_ERROR, END),
+                receive(m::TASK_CANCELLED, END), refused(m::TASKS_CANCEL_ERROR, END),
             ]);
             SUBSCRIBING = State::linear("Subscribing", &[
-                receive(m::SUBSCRIBED, WATCHED),
-                refused(m::RESOURCES_SUBSCRIBE_ERROR, END),
+                receive(m::SUBSCRIBED, WATCHED), refused(m::RESOURCES_SUBSCRIBE_ERROR, END),
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             WATCHED = State::linear("Watched", &[
@@ -3888,16 +3039,13 @@ mod tables {
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             AWAITING_UNSUBSCRIBED = State::linear("AwaitingUnsubscribed", &[
-                receive(m::UNSUBSCRIBED, END),
-                refused(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
+                receive(m::UNSUBSCRIBED, END), refused(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
             ]);
             AWAITING_TOOLS_TASK_CREATED = State::linear("AwaitingToolsTaskCreated", &[
-                receive(m::TOOLS_TASK_CREATED, WORKING),
-                refused(m::TOOLS_TASK_ERROR, END),
+                receive(m::TOOLS_TASK_CREATED, WORKING), refused(m::TOOLS_TASK_ERROR, END),
             ]);
             WORKING = State::linear("Working", &[
-                send(m::TASKS_RESULT, FETCHING),
-                receive(m::TASK_STATUS, WORKING),
+                send(m::TASKS_RESULT, FETCHING), receive(m::TASK_STATUS, WORKING),
             ]);
             FETCHING = State::linear("Fetching", &[
                 cancel(m::CANCELLED, END),
@@ -3906,36 +3054,29 @@ mod tables {
                 receive(m::TASK_STATUS, FETCHING),
             ]);
             BEFORE_CREATE_MESSAGE_RESULT = State::linear("BeforeCreateMessageResult", &[
-                send(m::CREATE_MESSAGE_RESULT, END),
-                refuse(m::CREATE_MESSAGE_ERROR, END),
+                send(m::CREATE_MESSAGE_RESULT, END), refuse(m::CREATE_MESSAGE_ERROR, END),
             ]);
             BEFORE_ROOTS_LIST_RESULT = State::linear("BeforeRootsListResult", &[
-                send(m::ROOTS_LIST_RESULT, END),
-                refuse(m::ROOTS_LIST_ERROR, END),
+                send(m::ROOTS_LIST_RESULT, END), refuse(m::ROOTS_LIST_ERROR, END),
             ]);
             BEFORE_ELICIT_RESULT = State::linear("BeforeElicitResult", &[
-                send(m::ELICIT_RESULT, END),
-                refuse(m::ELICIT_ERROR, END),
+                send(m::ELICIT_RESULT, END), refuse(m::ELICIT_ERROR, END),
             ]);
             BEFORE_TASK_STATE = State::linear("BeforeTaskState", &[
-                send(m::TASK_STATE, END),
-                refuse(m::TASKS_GET_ERROR, END),
+                send(m::TASK_STATE, END), refuse(m::TASKS_GET_ERROR, END),
             ]);
             BEFORE_TASKS_LIST_RESULT = State::linear("BeforeTasksListResult", &[
-                send(m::TASKS_LIST_RESULT, END),
-                refuse(m::TASKS_LIST_ERROR, END),
+                send(m::TASKS_LIST_RESULT, END), refuse(m::TASKS_LIST_ERROR, END),
             ]);
             BEFORE_TASK_CANCELLED = State::linear("BeforeTaskCancelled", &[
-                send(m::TASK_CANCELLED, END),
-                refuse(m::TASKS_CANCEL_ERROR, END),
+                send(m::TASK_CANCELLED, END), refuse(m::TASKS_CANCEL_ERROR, END),
             ]);
             BEFORE_CREATE_MESSAGE_TASK_CREATED = State::linear("BeforeCreateMessageTaskCreated", &[
                 send(m::CREATE_MESSAGE_TASK_CREATED, CLIENT_WORKING),
                 refuse(m::CREATE_MESSAGE_TASK_ERROR, END),
             ]);
             CLIENT_WORKING = State::linear("ClientWorking", &[
-                send(m::TASK_STATUS, CLIENT_WORKING),
-                receive(m::TASKS_RESULT, CLIENT_FETCHING),
+                send(m::TASK_STATUS, CLIENT_WORKING), receive(m::TASKS_RESULT, CLIENT_FETCHING),
             ]);
             CLIENT_FETCHING = State::linear("ClientFetching", &[
                 send(m::TASK_PAYLOAD, END),
@@ -3944,16 +3085,13 @@ mod tables {
                 cancelled(m::CANCELLED, END),
             ]);
             BEFORE_ELICIT_TASK_CREATED = State::linear("BeforeElicitTaskCreated", &[
-                send(m::ELICIT_TASK_CREATED, CLIENT_WORKING),
-                refuse(m::ELICIT_TASK_ERROR, END),
+                send(m::ELICIT_TASK_CREATED, CLIENT_WORKING), refuse(m::ELICIT_TASK_ERROR, END),
             ]);
             AWAITING_TASK_PAYLOAD = State::linear("AwaitingTaskPayload", &[
-                receive(m::TASK_PAYLOAD, END),
-                refused(m::TASKS_RESULT_ERROR, END),
+                receive(m::TASK_PAYLOAD, END), refused(m::TASKS_RESULT_ERROR, END),
             ]);
             BEFORE_TASK_PAYLOAD = State::linear("BeforeTaskPayload", &[
-                send(m::TASK_PAYLOAD, END),
-                refuse(m::TASKS_RESULT_ERROR, END),
+                send(m::TASK_PAYLOAD, END), refuse(m::TASKS_RESULT_ERROR, END),
             ]);
         }
     }
@@ -4042,65 +3180,51 @@ mod tables {
             ])
             .levels(Level::must("L7"), Level::must("L7"));
             BEFORE_PONG = State::linear("BeforePong", &[
-                send(m::PONG, END),
-                refuse(m::PING_ERROR, END),
+                send(m::PONG, END), refuse(m::PING_ERROR, END),
             ]);
             END = State::end("End", &[]);
             AWAITING_PONG = State::linear("AwaitingPong", &[
-                receive(m::PONG, END),
-                refused(m::PING_ERROR, END),
+                receive(m::PONG, END), refused(m::PING_ERROR, END),
             ]);
             BEFORE_TOOLS_LIST_RESULT = State::linear("BeforeToolsListResult", &[
-                send(m::TOOLS_LIST_RESULT, END),
-                refuse(m::TOOLS_LIST_ERROR, END),
+                send(m::TOOLS_LIST_RESULT, END), refuse(m::TOOLS_LIST_ERROR, END),
             ]);
             BEFORE_TOOLS_RESULT = State::linear("BeforeToolsResult", &[
-                send(m::TOOLS_RESULT, END),
-                refuse(m::TOOLS_CALL_ERROR, END),
+                send(m::TOOLS_RESULT, END), refuse(m::TOOLS_CALL_ERROR, END),
             ]);
             BEFORE_RESOURCES_LIST_RESULT = State::linear("BeforeResourcesListResult", &[
-                send(m::RESOURCES_LIST_RESULT, END),
-                refuse(m::RESOURCES_LIST_ERROR, END),
+                send(m::RESOURCES_LIST_RESULT, END), refuse(m::RESOURCES_LIST_ERROR, END),
             ]);
             BEFORE_RESOURCE_TEMPLATES_LIST_RESULT = State::linear("BeforeResourceTemplatesListResult", &[
                 send(m::RESOURCE_TEMPLATES_LIST_RESULT, END),
                 refuse(m::RESOURCE_TEMPLATES_LIST_ERROR, END),
             ]);
             BEFORE_RESOURCES_RESULT = State::linear("BeforeResourcesResult", &[
-                send(m::RESOURCES_RESULT, END),
-                refuse(m::RESOURCES_READ_ERROR, END),
+                send(m::RESOURCES_RESULT, END), refuse(m::RESOURCES_READ_ERROR, END),
             ]);
             BEFORE_PROMPTS_LIST_RESULT = State::linear("BeforePromptsListResult", &[
-                send(m::PROMPTS_LIST_RESULT, END),
-                refuse(m::PROMPTS_LIST_ERROR, END),
+                send(m::PROMPTS_LIST_RESULT, END), refuse(m::PROMPTS_LIST_ERROR, END),
             ]);
             BEFORE_PROMPTS_RESULT = State::linear("BeforePromptsResult", &[
-                send(m::PROMPTS_RESULT, END),
-                refuse(m::PROMPTS_GET_ERROR, END),
+                send(m::PROMPTS_RESULT, END), refuse(m::PROMPTS_GET_ERROR, END),
             ]);
             BEFORE_COMPLETIONS = State::linear("BeforeCompletions", &[
-                send(m::COMPLETIONS, END),
-                refuse(m::COMPLETE_ERROR, END),
+                send(m::COMPLETIONS, END), refuse(m::COMPLETE_ERROR, END),
             ]);
             BEFORE_LEVEL_SET = State::linear("BeforeLevelSet", &[
-                send(m::LEVEL_SET, END),
-                refuse(m::SET_LEVEL_ERROR, END),
+                send(m::LEVEL_SET, END), refuse(m::SET_LEVEL_ERROR, END),
             ]);
             BEFORE_TASK_STATE = State::linear("BeforeTaskState", &[
-                send(m::TASK_STATE, END),
-                refuse(m::TASKS_GET_ERROR, END),
+                send(m::TASK_STATE, END), refuse(m::TASKS_GET_ERROR, END),
             ]);
             BEFORE_TASKS_LIST_RESULT = State::linear("BeforeTasksListResult", &[
-                send(m::TASKS_LIST_RESULT, END),
-                refuse(m::TASKS_LIST_ERROR, END),
+                send(m::TASKS_LIST_RESULT, END), refuse(m::TASKS_LIST_ERROR, END),
             ]);
             BEFORE_TASK_CANCELLED = State::linear("BeforeTaskCancelled", &[
-                send(m::TASK_CANCELLED, END),
-                refuse(m::TASKS_CANCEL_ERROR, END),
+                send(m::TASK_CANCELLED, END), refuse(m::TASKS_CANCEL_ERROR, END),
             ]);
             SUBSCRIBING = State::linear("Subscribing", &[
-                send(m::SUBSCRIBED, WATCHED),
-                refuse(m::RESOURCES_SUBSCRIBE_ERROR, END),
+                send(m::SUBSCRIBED, WATCHED), refuse(m::RESOURCES_SUBSCRIBE_ERROR, END),
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             WATCHED = State::linear("Watched", &[
@@ -4123,16 +3247,13 @@ mod tables {
             ])
             .levels(Level::SHOULD, Level::SHOULD);
             BEFORE_UNSUBSCRIBED = State::linear("BeforeUnsubscribed", &[
-                send(m::UNSUBSCRIBED, END),
-                refuse(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
+                send(m::UNSUBSCRIBED, END), refuse(m::RESOURCES_UNSUBSCRIBE_ERROR, END),
             ]);
             BEFORE_TOOLS_TASK_CREATED = State::linear("BeforeToolsTaskCreated", &[
-                send(m::TOOLS_TASK_CREATED, WORKING),
-                refuse(m::TOOLS_TASK_ERROR, END),
+                send(m::TOOLS_TASK_CREATED, WORKING), refuse(m::TOOLS_TASK_ERROR, END),
             ]);
             WORKING = State::linear("Working", &[
-                send(m::TASK_STATUS, WORKING),
-                receive(m::TASKS_RESULT, FETCHING),
+                send(m::TASK_STATUS, WORKING), receive(m::TASKS_RESULT, FETCHING),
             ]);
             FETCHING = State::linear("Fetching", &[
                 send(m::TASK_PAYLOAD, END),
@@ -4141,40 +3262,32 @@ mod tables {
                 cancelled(m::CANCELLED, END),
             ]);
             BEFORE_TASK_PAYLOAD = State::linear("BeforeTaskPayload", &[
-                send(m::TASK_PAYLOAD, END),
-                refuse(m::TASKS_RESULT_ERROR, END),
+                send(m::TASK_PAYLOAD, END), refuse(m::TASKS_RESULT_ERROR, END),
             ]);
             AWAITING_CREATE_MESSAGE_RESULT = State::linear("AwaitingCreateMessageResult", &[
-                receive(m::CREATE_MESSAGE_RESULT, END),
-                refused(m::CREATE_MESSAGE_ERROR, END),
+                receive(m::CREATE_MESSAGE_RESULT, END), refused(m::CREATE_MESSAGE_ERROR, END),
             ]);
             AWAITING_ROOTS_LIST_RESULT = State::linear("AwaitingRootsListResult", &[
-                receive(m::ROOTS_LIST_RESULT, END),
-                refused(m::ROOTS_LIST_ERROR, END),
+                receive(m::ROOTS_LIST_RESULT, END), refused(m::ROOTS_LIST_ERROR, END),
             ]);
             AWAITING_ELICIT_RESULT = State::linear("AwaitingElicitResult", &[
-                receive(m::ELICIT_RESULT, END),
-                refused(m::ELICIT_ERROR, END),
+                receive(m::ELICIT_RESULT, END), refused(m::ELICIT_ERROR, END),
             ]);
             AWAITING_TASK_STATE = State::linear("AwaitingTaskState", &[
-                receive(m::TASK_STATE, END),
-                refused(m::TASKS_GET_ERROR, END),
+                receive(m::TASK_STATE, END), refused(m::TASKS_GET_ERROR, END),
             ]);
             AWAITING_TASKS_LIST_RESULT = State::linear("AwaitingTasksListResult", &[
-                receive(m::TASKS_LIST_RESULT, END),
-                refused(m::TASKS_LIST_ERROR, END),
+                receive(m::TASKS_LIST_RESULT, END), refused(m::TASKS_LIST_ERROR, END),
             ]);
             AWAITING_TASK_CANCELLED = State::linear("AwaitingTaskCancelled", &[
-                receive(m::TASK_CANCELLED, END),
-                refused(m::TASKS_CANCEL_ERROR, END),
+                receive(m::TASK_CANCELLED, END), refused(m::TASKS_CANCEL_ERROR, END),
             ]);
             AWAITING_CREATE_MESSAGE_TASK_CREATED = State::linear("AwaitingCreateMessageTaskCreated", &[
                 receive(m::CREATE_MESSAGE_TASK_CREATED, CLIENT_WORKING),
                 refused(m::CREATE_MESSAGE_TASK_ERROR, END),
             ]);
             CLIENT_WORKING = State::linear("ClientWorking", &[
-                send(m::TASKS_RESULT, CLIENT_FETCHING),
-                receive(m::TASK_STATUS, CLIENT_WORKING),
+                send(m::TASKS_RESULT, CLIENT_FETCHING), receive(m::TASK_STATUS, CLIENT_WORKING),
             ]);
             CLIENT_FETCHING = State::linear("ClientFetching", &[
                 cancel(m::CANCELLED, END),
@@ -4183,12 +3296,10 @@ mod tables {
                 receive(m::TASK_STATUS, CLIENT_FETCHING),
             ]);
             AWAITING_ELICIT_TASK_CREATED = State::linear("AwaitingElicitTaskCreated", &[
-                receive(m::ELICIT_TASK_CREATED, CLIENT_WORKING),
-                refused(m::ELICIT_TASK_ERROR, END),
+                receive(m::ELICIT_TASK_CREATED, CLIENT_WORKING), refused(m::ELICIT_TASK_ERROR, END),
             ]);
             AWAITING_TASK_PAYLOAD = State::linear("AwaitingTaskPayload", &[
-                receive(m::TASK_PAYLOAD, END),
-                refused(m::TASKS_RESULT_ERROR, END),
+                receive(m::TASK_PAYLOAD, END), refused(m::TASKS_RESULT_ERROR, END),
             ]);
         }
     }

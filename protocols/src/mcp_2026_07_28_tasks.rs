@@ -11,33 +11,30 @@ use runtime::__private as typed;
 pub use runtime::Error as McpError;
 
 #[cfg(feature = "2026-07-28-tasks")]
-/// A state of [`McpClient`]; `mcp-2026-07-28.session`:
-///
-/// A state of [`McpServer`]; `mcp-2026-07-28.session`:
-#[derive(Debug)]
-pub struct Start;
+typed::roles::markers! {
+    /// A state of [`McpClient`]; `mcp-2026-07-28.session`
+    ///
+    /// A state of [`McpServer`]; `mcp-2026-07-28.session`
+    Start;
 
-#[cfg(feature = "2026-07-28-tasks")]
-/// The client waits for the acknowledgement.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `mcp-2026-07-28.session`:
-///
-/// ```text
-/// Subscribing = ?SubscriptionsAcknowledged . Subscribed
-/// ```
-#[derive(Debug)]
-pub struct Subscribing;
+    /// The client waits for the acknowledgement.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `mcp-2026-07-28.session`:
+    ///
+    /// ```text
+    /// Subscribing = ?SubscriptionsAcknowledged . Subscribed
+    /// ```
+    Subscribing;
 
-#[cfg(feature = "2026-07-28-tasks")]
-/// The server notifies of changes.
-///
-/// A state of [`client::Subscription`] and [`server::Subscription`]; `mcp-2026-07-28.session`:
-///
-/// ```text
-/// Subscribed = ?Change . Subscribed & ?SubscriptionClosed . End
-/// ```
-#[derive(Debug)]
-pub struct Subscribed;
+    /// The server notifies of changes.
+    ///
+    /// A state of [`client::Subscription`] and [`server::Subscription`]; `mcp-2026-07-28.session`:
+    ///
+    /// ```text
+    /// Subscribed = ?Change . Subscribed & ?SubscriptionClosed . End
+    /// ```
+    Subscribed;
+}
 
 #[cfg(feature = "2026-07-28-tasks")]
 /// An MCP client: sends requests, any number at once, and subscribes to changes.
@@ -63,323 +60,233 @@ typed::roles::role! {
 }
 
 #[cfg(feature = "2026-07-28-tasks")]
-impl McpClient<Start> {
-    /// Asks which revisions the server speaks, and what it can do. A client may ask at any time, or never.
-    ///
-    /// Sends the request `server/discover` and returns its reply; any number at once.
-    ///
-    /// `*( !Discover . ?DiscoverResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn discover(
-        &self,
-        params: types::RequestParams,
-    ) -> client::CancellableCall<'_, types::DiscoverResult> {
-        self.session.call(messages::DISCOVER, &params)
+typed::roles::methods! {
+    impl McpClient<Start> {
+        /// Asks which revisions the server speaks, and what it can do. A client may ask at any time, or never.
+        ///
+        /// Sends the request `server/discover` and returns its reply; any number at once.
+        ///
+        /// `*( !Discover . ?DiscoverResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn discover(&self, params: types::RequestParams)
+            -> client::CancellableCall<'_, types::DiscoverResult> => call(DISCOVER);
+
+        /// Lists the server's tools, one page at a time.
+        ///
+        /// Sends the request `tools/list` and returns its reply; any number at once.
+        /// Needs the capability `server.tools`.
+        ///
+        /// `*( !ToolsList . ?ToolsListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn list_tools(&self, params: types::PaginatedParams)
+            -> client::CancellableCall<'_, types::ListToolsResult> => call(TOOLS_LIST);
+
+        /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
+        pub fn list_tools_pages(&self, params: types::PaginatedParams)
+            -> typed::Pages<'_, types::ListToolsResult>
+            => pages(TOOLS_LIST, ["cursor"], ["nextCursor"]);
+
+        /// Calls a tool. The server may answer with a task, if the request says that the client knows tasks.
+        ///
+        /// Sends the request `tools/call` and returns its reply; any number at once.
+        /// Needs the capability `server.tools`.
+        ///
+        /// `*( !ToolsCall . ( ?ToolsResult . End & ?ToolsInputRequired . End & ?ToolsTaskStarted . End ) )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn call_tool(&self, params: types::CallToolParams)
+            -> client::CancellableCall<'_, client::ToolsCallReply> => call(TOOLS_CALL);
+
+        /// Lists the server's resources, one page at a time.
+        ///
+        /// Sends the request `resources/list` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourcesList . ?ResourcesListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn list_resources(&self, params: types::PaginatedParams)
+            -> client::CancellableCall<'_, types::ListResourcesResult> => call(RESOURCES_LIST);
+
+        /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
+        pub fn list_resources_pages(&self, params: types::PaginatedParams)
+            -> typed::Pages<'_, types::ListResourcesResult>
+            => pages(RESOURCES_LIST, ["cursor"], ["nextCursor"]);
+
+        /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
+        ///
+        /// Sends the request `resources/templates/list` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn list_resource_templates(&self, params: types::PaginatedParams)
+            -> client::CancellableCall<'_, types::ListResourceTemplatesResult>
+            => call(RESOURCE_TEMPLATES_LIST);
+
+        /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
+        pub fn list_resource_templates_pages(&self, params: types::PaginatedParams)
+            -> typed::Pages<'_, types::ListResourceTemplatesResult>
+            => pages(RESOURCE_TEMPLATES_LIST, ["cursor"], ["nextCursor"]);
+
+        /// Reads the contents of a resource.
+        ///
+        /// Sends the request `resources/read` and returns its reply; any number at once.
+        /// Needs the capability `server.resources`.
+        ///
+        /// `*( !ResourcesRead . ( ?ResourcesResult . End & ?ResourcesInputRequired . End ) )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn read_resource(&self, params: types::ReadResourceParams)
+            -> client::CancellableCall<'_, client::ResourcesReadReply> => call(RESOURCES_READ);
+
+        /// Lists the server's prompts, one page at a time.
+        ///
+        /// Sends the request `prompts/list` and returns its reply; any number at once.
+        /// Needs the capability `server.prompts`.
+        ///
+        /// `*( !PromptsList . ?PromptsListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn list_prompts(&self, params: types::PaginatedParams)
+            -> client::CancellableCall<'_, types::ListPromptsResult> => call(PROMPTS_LIST);
+
+        /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
+        pub fn list_prompts_pages(&self, params: types::PaginatedParams)
+            -> typed::Pages<'_, types::ListPromptsResult>
+            => pages(PROMPTS_LIST, ["cursor"], ["nextCursor"]);
+
+        /// Gets a prompt with its arguments filled in.
+        ///
+        /// Sends the request `prompts/get` and returns its reply; any number at once.
+        /// Needs the capability `server.prompts`.
+        ///
+        /// `*( !PromptsGet . ( ?PromptsResult . End & ?PromptsInputRequired . End ) )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn get_prompt(&self, params: types::GetPromptParams)
+            -> client::CancellableCall<'_, client::PromptsGetReply> => call(PROMPTS_GET);
+
+        /// Suggests values for an argument of a prompt or of a resource template.
+        ///
+        /// Sends the request `completion/complete` and returns its reply; any number at once.
+        /// Needs the capability `server.completions`.
+        ///
+        /// `*( !Complete . ?Completions . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn complete(&self, params: types::CompleteParams)
+            -> client::CancellableCall<'_, types::CompleteResult> => call(COMPLETE);
+
+        /// Asks for the state of a task, and for what it asks or what it has come to.
+        ///
+        /// Sends the request `tasks/get` and returns its reply; any number at once.
+        /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`.
+        ///
+        /// `*( !TaskGet . ?TaskGot . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn get_task(&self, params: types::TaskIdParams)
+            -> client::CancellableCall<'_, types::GetTaskResult> => call(TASK_GET);
+
+        /// Answers what a task asks.
+        ///
+        /// Sends the request `tasks/update` and returns its reply; any number at once.
+        /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`.
+        ///
+        /// `*( !TaskUpdate . ?TaskUpdated . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn update_task(&self, params: types::UpdateTaskParams)
+            -> client::CancellableCall<'_, types::EmptyResult> => call(TASK_UPDATE);
+
+        /// Asks for a task to be cancelled. The server may go on with it all the same.
+        ///
+        /// Sends the request `tasks/cancel` and returns its reply; any number at once.
+        /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`.
+        ///
+        /// `*( !TaskCancel . ?TaskCancelAccepted . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn cancel_task(&self, params: types::TaskIdParams)
+            -> client::CancellableCall<'_, types::EmptyResult> => call(TASK_CANCEL);
+
+        /// Subscribes to changes. The reply comes when the server ends the subscription.
+        ///
+        /// Sends the request `subscriptions/listen`, which opens a sub-session; it is [`Subscribing`].
+        ///
+        /// `*( !SubscriptionsListen . Subscribing )`, `mcp-2026-07-28.session`; in [`Start`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_subscriptions_listen(&self, params: types::SubscriptionsListenParams)
+            -> Result<client::Subscription<Subscribing>, McpError> => open(SUBSCRIPTIONS_LISTEN);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Lists the server's tools, one page at a time.
-    ///
-    /// Sends the request `tools/list` and returns its reply; any number at once.
-    /// Needs the capability `server.tools`.
-    ///
-    /// `*( !ToolsList . ?ToolsListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn list_tools(
-        &self,
-        params: types::PaginatedParams,
-    ) -> client::CancellableCall<'_, types::ListToolsResult> {
-        self.session.call(messages::TOOLS_LIST, &params)
+    impl client::Subscription<Subscribing> {
+        /// Waits for the notification `notifications/subscriptions/acknowledged`; the sub-session goes on as [`Subscribed`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?SubscriptionsAcknowledged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribing`].
+        pub fn recv_subscriptions_acknowledged(self)
+            -> typed::Step<(types::SubscriptionsAcknowledgedParams, client::Subscription<Subscribed>), McpError>
+            => receive_on(SUBSCRIPTIONS_ACKNOWLEDGED);
     }
 
-    /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
-    pub fn list_tools_pages(
-        &self,
-        params: types::PaginatedParams,
-    ) -> typed::Pages<'_, types::ListToolsResult> {
-        self.session.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+    impl client::Subscription<Subscribed> {
+        /// Waits for the notification `notifications/tools/list_changed`; the sub-session stays [`Subscribed`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ToolsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_tools_list_changed(&mut self)
+            -> Result<types::NotificationParams, McpError> => receive_here(TOOLS_LIST_CHANGED);
 
-    /// Calls a tool. The server may answer with a task, if the request says that the client knows tasks.
-    ///
-    /// Sends the request `tools/call` and returns its reply; any number at once.
-    /// Needs the capability `server.tools`.
-    ///
-    /// `*( !ToolsCall . ( ?ToolsResult . End & ?ToolsInputRequired . End & ?ToolsTaskStarted . End ) )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn call_tool(
-        &self,
-        params: types::CallToolParams,
-    ) -> client::CancellableCall<'_, client::ToolsCallReply> {
-        self.session.call(messages::TOOLS_CALL, &params)
-    }
+        /// Waits for the notification `notifications/resources/list_changed`; the sub-session stays [`Subscribed`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ResourcesListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resources_list_changed(&mut self)
+            -> Result<types::NotificationParams, McpError> => receive_here(RESOURCES_LIST_CHANGED);
 
-    /// Lists the server's resources, one page at a time.
-    ///
-    /// Sends the request `resources/list` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourcesList . ?ResourcesListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn list_resources(
-        &self,
-        params: types::PaginatedParams,
-    ) -> client::CancellableCall<'_, types::ListResourcesResult> {
-        self.session.call(messages::RESOURCES_LIST, &params)
-    }
+        /// Waits for the notification `notifications/prompts/list_changed`; the sub-session stays [`Subscribed`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?PromptsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_prompts_list_changed(&mut self)
+            -> Result<types::NotificationParams, McpError> => receive_here(PROMPTS_LIST_CHANGED);
 
-    /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
-    pub fn list_resources_pages(
-        &self,
-        params: types::PaginatedParams,
-    ) -> typed::Pages<'_, types::ListResourcesResult> {
-        self.session.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Subscribed`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ResourceUpdated . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_resource_updated(&mut self)
+            -> Result<types::ResourceUpdatedParams, McpError> => receive_here(RESOURCE_UPDATED);
 
-    /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
-    ///
-    /// Sends the request `resources/templates/list` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn list_resource_templates(
-        &self,
-        params: types::PaginatedParams,
-    ) -> client::CancellableCall<'_, types::ListResourceTemplatesResult> {
-        self.session.call(messages::RESOURCE_TEMPLATES_LIST, &params)
-    }
+        /// Waits for the notification `notifications/tasks`; the sub-session stays [`Subscribed`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?TaskChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn recv_task_changed(&mut self) -> Result<types::TaskNotificationParams, McpError>
+            => receive_here(TASK_CHANGED);
 
-    /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
-    pub fn list_resource_templates_pages(
-        &self,
-        params: types::PaginatedParams,
-    ) -> typed::Pages<'_, types::ListResourceTemplatesResult> {
-        self.session
-            .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
-    }
+        /// Waits for `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        pub fn recv_subscription_closed(self)
+            -> typed::Step<types::SubscriptionClosedResult, McpError>
+            => receive_last(SUBSCRIPTION_CLOSED);
 
-    /// Reads the contents of a resource.
-    ///
-    /// Sends the request `resources/read` and returns its reply; any number at once.
-    /// Needs the capability `server.resources`.
-    ///
-    /// `*( !ResourcesRead . ( ?ResourcesResult . End & ?ResourcesInputRequired . End ) )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn read_resource(
-        &self,
-        params: types::ReadResourceParams,
-    ) -> client::CancellableCall<'_, client::ResourcesReadReply> {
-        self.session.call(messages::RESOURCES_READ, &params)
-    }
-
-    /// Lists the server's prompts, one page at a time.
-    ///
-    /// Sends the request `prompts/list` and returns its reply; any number at once.
-    /// Needs the capability `server.prompts`.
-    ///
-    /// `*( !PromptsList . ?PromptsListResult . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn list_prompts(
-        &self,
-        params: types::PaginatedParams,
-    ) -> client::CancellableCall<'_, types::ListPromptsResult> {
-        self.session.call(messages::PROMPTS_LIST, &params)
-    }
-
-    /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
-    pub fn list_prompts_pages(
-        &self,
-        params: types::PaginatedParams,
-    ) -> typed::Pages<'_, types::ListPromptsResult> {
-        self.session.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
-    }
-
-    /// Gets a prompt with its arguments filled in.
-    ///
-    /// Sends the request `prompts/get` and returns its reply; any number at once.
-    /// Needs the capability `server.prompts`.
-    ///
-    /// `*( !PromptsGet . ( ?PromptsResult . End & ?PromptsInputRequired . End ) )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn get_prompt(
-        &self,
-        params: types::GetPromptParams,
-    ) -> client::CancellableCall<'_, client::PromptsGetReply> {
-        self.session.call(messages::PROMPTS_GET, &params)
-    }
-
-    /// Suggests values for an argument of a prompt or of a resource template.
-    ///
-    /// Sends the request `completion/complete` and returns its reply; any number at once.
-    /// Needs the capability `server.completions`.
-    ///
-    /// `*( !Complete . ?Completions . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn complete(
-        &self,
-        params: types::CompleteParams,
-    ) -> client::CancellableCall<'_, types::CompleteResult> {
-        self.session.call(messages::COMPLETE, &params)
-    }
-
-    /// Asks for the state of a task, and for what it asks or what it has come to.
-    ///
-    /// Sends the request `tasks/get` and returns its reply; any number at once.
-    /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`.
-    ///
-    /// `*( !TaskGet . ?TaskGot . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn get_task(
-        &self,
-        params: types::TaskIdParams,
-    ) -> client::CancellableCall<'_, types::GetTaskResult> {
-        self.session.call(messages::TASK_GET, &params)
-    }
-
-    /// Answers what a task asks.
-    ///
-    /// Sends the request `tasks/update` and returns its reply; any number at once.
-    /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`.
-    ///
-    /// `*( !TaskUpdate . ?TaskUpdated . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn update_task(
-        &self,
-        params: types::UpdateTaskParams,
-    ) -> client::CancellableCall<'_, types::EmptyResult> {
-        self.session.call(messages::TASK_UPDATE, &params)
-    }
-
-    /// Asks for a task to be cancelled. The server may go on with it all the same.
-    ///
-    /// Sends the request `tasks/cancel` and returns its reply; any number at once.
-    /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`.
-    ///
-    /// `*( !TaskCancel . ?TaskCancelAccepted . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn cancel_task(
-        &self,
-        params: types::TaskIdParams,
-    ) -> client::CancellableCall<'_, types::EmptyResult> {
-        self.session.call(messages::TASK_CANCEL, &params)
-    }
-
-    /// Subscribes to changes. The reply comes when the server ends the subscription.
-    ///
-    /// Sends the request `subscriptions/listen`, which opens a sub-session; it is [`Subscribing`].
-    ///
-    /// `*( !SubscriptionsListen . Subscribing )`, `mcp-2026-07-28.session`; in [`Start`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_subscriptions_listen(
-        &self,
-        params: types::SubscriptionsListenParams,
-    ) -> Result<client::Subscription<Subscribing>, McpError> {
-        self.session
-            .open(messages::SUBSCRIPTIONS_LISTEN, &params)
-            .await
-            .map(client::Subscription::at)
-    }
-
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-#[cfg(feature = "2026-07-28-tasks")]
-impl client::Subscription<Subscribing> {
-    /// Waits for the notification `notifications/subscriptions/acknowledged`; the sub-session goes on as [`Subscribed`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?SubscriptionsAcknowledged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribing`].
-    pub fn recv_subscriptions_acknowledged(
-        self,
-    ) -> typed::Step<
-        (types::SubscriptionsAcknowledgedParams, client::Subscription<Subscribed>),
-        McpError,
-    > {
-        self.session.receive_on(messages::SUBSCRIPTIONS_ACKNOWLEDGED)
-    }
-}
-
-#[cfg(feature = "2026-07-28-tasks")]
-impl client::Subscription<Subscribed> {
-    /// Waits for the notification `notifications/tools/list_changed`; the sub-session stays [`Subscribed`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ToolsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_tools_list_changed(&mut self) -> Result<types::NotificationParams, McpError> {
-        self.session.receive_here(messages::TOOLS_LIST_CHANGED).await
-    }
-
-    /// Waits for the notification `notifications/resources/list_changed`; the sub-session stays [`Subscribed`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ResourcesListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resources_list_changed(
-        &mut self,
-    ) -> Result<types::NotificationParams, McpError> {
-        self.session.receive_here(messages::RESOURCES_LIST_CHANGED).await
-    }
-
-    /// Waits for the notification `notifications/prompts/list_changed`; the sub-session stays [`Subscribed`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?PromptsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_prompts_list_changed(
-        &mut self,
-    ) -> Result<types::NotificationParams, McpError> {
-        self.session.receive_here(messages::PROMPTS_LIST_CHANGED).await
-    }
-
-    /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Subscribed`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ResourceUpdated . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_resource_updated(
-        &mut self,
-    ) -> Result<types::ResourceUpdatedParams, McpError> {
-        self.session.receive_here(messages::RESOURCE_UPDATED).await
-    }
-
-    /// Waits for the notification `notifications/tasks`; the sub-session stays [`Subscribed`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?TaskChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn recv_task_changed(&mut self) -> Result<types::TaskNotificationParams, McpError> {
-        self.session.receive_here(messages::TASK_CHANGED).await
-    }
-
-    /// Waits for `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    pub fn recv_subscription_closed(
-        self,
-    ) -> typed::Step<types::SubscriptionClosedResult, McpError> {
-        self.session.receive_last(messages::SUBSCRIPTION_CLOSED)
-    }
-
-    /// Waits for whatever the peer sends next.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?ToolsListChanged . Subscribed & ?ResourcesListChanged . Subscribed & ?PromptsListChanged . Subscribed & ?ResourceUpdated . Subscribed & ?TaskChanged . Subscribed & ?SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    pub fn next(self) -> typed::Step<client::SubscribedNext, McpError> {
-        self.session.next_on(client::SubscribedNext::read)
+        /// Waits for whatever the peer sends next. If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?ToolsListChanged . Subscribed & ?ResourcesListChanged . Subscribed & ?PromptsListChanged . Subscribed & ?ResourceUpdated . Subscribed & ?TaskChanged . Subscribed & ?SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        pub fn next(self) -> typed::Step<client::SubscribedNext, McpError>
+            => next_on(client::SubscribedNext);
     }
 }
 
 #[cfg(feature = "2026-07-28-tasks")]
 /// What goes with [`McpClient`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
     use super::{messages, typed, types};
 
     /// A request that runs until its reply comes or it is cancelled.
@@ -390,39 +297,25 @@ pub mod client {
         types::ProgressParams,
     >;
 
-    /// A subscription, from the request to its reply. The client ends it by cancelling the request.
-    ///
-    /// A sub-session of `McpClient`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Subscription`, `mcp-2026-07-28.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Subscription<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A subscription, from the request to its reply. The client ends it by cancelling the request.
+        ///
+        /// A sub-session of `McpClient`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Subscription`, `mcp-2026-07-28.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         Subscription is Client of super::PROTOCOL;
         known by request_id;
         state super::Subscribing = super::tables::client::SUBSCRIBING;
         state super::Subscribed = super::tables::client::SUBSCRIBED;
     }
 
-    /// What `McpClient` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `McpClient` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::McpClient, McpError;
         discover(types::RequestParams) -> types::DiscoverResult => call(DISCOVER);
         list_tools(types::PaginatedParams) -> types::ListToolsResult => call(TOOLS_LIST);
@@ -446,56 +339,34 @@ pub mod client {
         get_task(types::TaskIdParams) -> types::GetTaskResult => call(TASK_GET);
         update_task(types::UpdateTaskParams) -> types::EmptyResult => call(TASK_UPDATE);
         cancel_task(types::TaskIdParams) -> types::EmptyResult => call(TASK_CANCEL);
-        send_subscriptions_listen(types::SubscriptionsListenParams) -> Subscription<super::Subscribing>
-            => open(SUBSCRIPTIONS_LISTEN);
+        send_subscriptions_listen(types::SubscriptionsListenParams)
+            -> Subscription<super::Subscribing> => open(SUBSCRIPTIONS_LISTEN);
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        LOG_MESSAGE: notification(params) log_message => LogMessage(types::LoggingMessageParams);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// A message of the server's log about a request that asks for such messages.
         ///
         /// The notification `notifications/message`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn log_message(
-            &self,
-            context: Context,
-            params: types::LoggingMessageParams,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn log_message(&self, context: Context, params: types::LoggingMessageParams)
+            => notification(LOG_MESSAGE) as LogMessage(types::LoggingMessageParams);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::McpError> => report(PROGRESS);
     }
 
     /// One of the replies to the request `tools/call`; `mcp-2026-07-28-tasks.session`.
@@ -572,71 +443,35 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`Subscribed`](super::Subscribed).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum SubscribedNext {
+    typed::roles::next! {
+        /// What comes next in [`Subscribed`](super::Subscribed).
+        SubscribedNext;
+
         /// The notification `notifications/tools/list_changed`; the sub-session goes on as [`Subscribed`](super::Subscribed).
-        ToolsListChanged(types::NotificationParams, Subscription<super::Subscribed>),
+        ToolsListChanged(types::NotificationParams, Subscription<super::Subscribed>)
+            => then(TOOLS_LIST_CHANGED, params, session);
+
         /// The notification `notifications/resources/list_changed`; the sub-session goes on as [`Subscribed`](super::Subscribed).
-        ResourcesListChanged(types::NotificationParams, Subscription<super::Subscribed>),
+        ResourcesListChanged(types::NotificationParams, Subscription<super::Subscribed>)
+            => then(RESOURCES_LIST_CHANGED, params, session);
+
         /// The notification `notifications/prompts/list_changed`; the sub-session goes on as [`Subscribed`](super::Subscribed).
-        PromptsListChanged(types::NotificationParams, Subscription<super::Subscribed>),
+        PromptsListChanged(types::NotificationParams, Subscription<super::Subscribed>)
+            => then(PROMPTS_LIST_CHANGED, params, session);
+
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Subscribed`](super::Subscribed).
-        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Subscribed>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Subscribed>)
+            => then(RESOURCE_UPDATED, params, session);
+
         /// The notification `notifications/tasks`; the sub-session goes on as [`Subscribed`](super::Subscribed).
-        TaskChanged(types::TaskNotificationParams, Subscription<super::Subscribed>),
+        TaskChanged(types::TaskNotificationParams, Subscription<super::Subscribed>)
+            => then(TASK_CHANGED, params, session);
+
         /// `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
-        SubscriptionClosed(types::SubscriptionClosedResult),
+        SubscriptionClosed(types::SubscriptionClosedResult) => then(SUBSCRIPTION_CLOSED, params);
     }
 
     impl SubscribedNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::TOOLS_LIST_CHANGED => {
-                    input
-                        .then(|payload, session| Self::ToolsListChanged(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::RESOURCES_LIST_CHANGED => {
-                    input
-                        .then(|payload, session| Self::ResourcesListChanged(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::PROMPTS_LIST_CHANGED => {
-                    input
-                        .then(|payload, session| Self::PromptsListChanged(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::RESOURCE_UPDATED => {
-                    input
-                        .then(|payload, session| Self::ResourceUpdated(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::TASK_CHANGED => {
-                    input
-                        .then(|payload, session| Self::TaskChanged(
-                            payload,
-                            Subscription::at(session),
-                        ))
-                }
-                messages::SUBSCRIPTION_CLOSED => {
-                    input.then(|payload, _over| Self::SubscriptionClosed(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
-
         /// Drops what came, and returns the value in [`Subscribed`](super::Subscribed).
         /// A `Responder` answers with an error then.
         ///
@@ -678,423 +513,279 @@ typed::roles::role! {
 }
 
 #[cfg(feature = "2026-07-28-tasks")]
-impl McpServer<Start> {
-    /// A message of the server's log about a request that asks for such messages.
-    ///
-    /// Sends the notification `notifications/message`.
-    /// Needs the capability `server.logging`. Only while one of `server/discover`, `tools/list`, `tools/call`, `resources/list`, `resources/templates/list`, `resources/read`, `prompts/list`, `prompts/get`, `completion/complete`, `tasks/get`, `tasks/update`, `tasks/cancel` of the client runs whose params fit `if _meta."io.modelcontextprotocol/logLevel"`.
-    ///
-    /// `*( !LogMessage . End )`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_> {
-        self.session.notify(messages::LOG_MESSAGE, &params)
+typed::roles::methods! {
+    impl McpServer<Start> {
+        /// A message of the server's log about a request that asks for such messages.
+        ///
+        /// Sends the notification `notifications/message`.
+        /// Needs the capability `server.logging`. Only while one of `server/discover`, `tools/list`, `tools/call`, `resources/list`, `resources/templates/list`, `resources/read`, `prompts/list`, `prompts/get`, `completion/complete`, `tasks/get`, `tasks/update`, `tasks/cancel` of the client runs whose params fit `if _meta."io.modelcontextprotocol/logLevel"`.
+        ///
+        /// `*( !LogMessage . End )`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn send_log_message(&self, params: types::LoggingMessageParams) -> typed::Notify<'_>
+            => notify(LOG_MESSAGE);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `mcp-2026-07-28.session`; in [`Start`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `mcp-2026-07-28.session`; in [`Start`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
+    impl server::Subscription<Subscribing> {
+        /// The server confirms the kinds of changes of which it will notify: those that were asked for and that it supports.
+        ///
+        /// Sends the notification `notifications/subscriptions/acknowledged`; the sub-session goes on as [`Subscribed`].
+        ///
+        /// `!SubscriptionsAcknowledged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribing`].
+        pub fn send_subscriptions_acknowledged(self, params: types::SubscriptionsAcknowledgedParams)
+            -> typed::Step<server::Subscription<Subscribed>, typed::StepError<Self>>
+            => send_on(SUBSCRIPTIONS_ACKNOWLEDGED);
 
-#[cfg(feature = "2026-07-28-tasks")]
-impl server::Subscription<Subscribing> {
-    /// The server confirms the kinds of changes of which it will notify: those that were asked for and that it supports.
-    ///
-    /// Sends the notification `notifications/subscriptions/acknowledged`; the sub-session goes on as [`Subscribed`].
-    ///
-    /// `!SubscriptionsAcknowledged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribing`].
-    pub fn send_subscriptions_acknowledged(
-        self,
-        params: types::SubscriptionsAcknowledgedParams,
-    ) -> typed::Step<server::Subscription<Subscribed>, typed::StepError<Self>> {
-        self.session.send_on(messages::SUBSCRIPTIONS_ACKNOWLEDGED, &params)
-    }
+        /// Sends an error in reply to `subscriptions/listen`; the sub-session is over.
+        ///
+        /// `!SubscriptionsListenError . End`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(SUBSCRIPTIONS_LISTEN);
 
-    /// Sends an error in reply to `subscriptions/listen`; the sub-session is over.
-    ///
-    /// `!SubscriptionsListenError . End`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::SUBSCRIPTIONS_LISTEN, error)
+        /// Waits until the peer cancels the request `subscriptions/listen`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of SubscriptionsListen`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
+        pub async fn cancelled(&self) => cancelled(SUBSCRIPTIONS_LISTEN);
     }
 
-    /// Waits until the peer cancels the request `subscriptions/listen`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of SubscriptionsListen`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::SUBSCRIPTIONS_LISTEN).await;
-    }
-}
+    impl server::Subscription<Subscribed> {
+        /// The server's tool list has changed.
+        ///
+        /// Sends the notification `notifications/tools/list_changed`; the sub-session stays [`Subscribed`].
+        /// Needs the capability `server.tools.listChanged`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.toolsListChanged`.
+        ///
+        /// `!ToolsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_tools_list_changed(&mut self, params: types::NotificationParams)
+            -> Result<(), McpError> => send_here(TOOLS_LIST_CHANGED);
 
-#[cfg(feature = "2026-07-28-tasks")]
-impl server::Subscription<Subscribed> {
-    /// The server's tool list has changed.
-    ///
-    /// Sends the notification `notifications/tools/list_changed`; the sub-session stays [`Subscribed`].
-    /// Needs the capability `server.tools.listChanged`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.toolsListChanged`.
-    ///
-    /// `!ToolsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_tools_list_changed(
-        &mut self,
-        params: types::NotificationParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::TOOLS_LIST_CHANGED, &params).await
-    }
+        /// The server's resource list has changed.
+        ///
+        /// Sends the notification `notifications/resources/list_changed`; the sub-session stays [`Subscribed`].
+        /// Needs the capability `server.resources.listChanged`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.resourcesListChanged`.
+        ///
+        /// `!ResourcesListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resources_list_changed(&mut self, params: types::NotificationParams)
+            -> Result<(), McpError> => send_here(RESOURCES_LIST_CHANGED);
 
-    /// The server's resource list has changed.
-    ///
-    /// Sends the notification `notifications/resources/list_changed`; the sub-session stays [`Subscribed`].
-    /// Needs the capability `server.resources.listChanged`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.resourcesListChanged`.
-    ///
-    /// `!ResourcesListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resources_list_changed(
-        &mut self,
-        params: types::NotificationParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCES_LIST_CHANGED, &params).await
-    }
+        /// The server's prompt list has changed.
+        ///
+        /// Sends the notification `notifications/prompts/list_changed`; the sub-session stays [`Subscribed`].
+        /// Needs the capability `server.prompts.listChanged`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.promptsListChanged`.
+        ///
+        /// `!PromptsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_prompts_list_changed(&mut self, params: types::NotificationParams)
+            -> Result<(), McpError> => send_here(PROMPTS_LIST_CHANGED);
 
-    /// The server's prompt list has changed.
-    ///
-    /// Sends the notification `notifications/prompts/list_changed`; the sub-session stays [`Subscribed`].
-    /// Needs the capability `server.prompts.listChanged`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.promptsListChanged`.
-    ///
-    /// `!PromptsListChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_prompts_list_changed(
-        &mut self,
-        params: types::NotificationParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::PROMPTS_LIST_CHANGED, &params).await
-    }
+        /// A resource of the subscription has changed, or a part of it. `uri` names what has changed.
+        ///
+        /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Subscribed`].
+        /// Needs the capability `server.resources.subscribe`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.resourceSubscriptions`.
+        ///
+        /// `!ResourceUpdated . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_resource_updated(&mut self, params: types::ResourceUpdatedParams)
+            -> Result<(), McpError> => send_here(RESOURCE_UPDATED);
 
-    /// A resource of the subscription has changed, or a part of it. `uri` names what has changed.
-    ///
-    /// Sends the notification `notifications/resources/updated`; the sub-session stays [`Subscribed`].
-    /// Needs the capability `server.resources.subscribe`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.resourceSubscriptions`.
-    ///
-    /// `!ResourceUpdated . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_resource_updated(
-        &mut self,
-        params: types::ResourceUpdatedParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::RESOURCE_UPDATED, &params).await
-    }
+        /// A task of a subscription has changed.
+        ///
+        /// Sends the notification `notifications/tasks`; the sub-session stays [`Subscribed`].
+        /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.taskIds`.
+        ///
+        /// `!TaskChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        ///
+        /// # Errors
+        /// See [`McpError`].
+        pub async fn send_task_changed(&mut self, params: types::TaskNotificationParams)
+            -> Result<(), McpError> => send_here(TASK_CHANGED);
 
-    /// A task of a subscription has changed.
-    ///
-    /// Sends the notification `notifications/tasks`; the sub-session stays [`Subscribed`].
-    /// Needs the capability `server.extensions."io.modelcontextprotocol/tasks"`. Only while `subscriptions/listen` of the client runs whose params fit `if notifications.taskIds`.
-    ///
-    /// `!TaskChanged . Subscribed`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    ///
-    /// # Errors
-    /// See [`McpError`].
-    pub async fn send_task_changed(
-        &mut self,
-        params: types::TaskNotificationParams,
-    ) -> Result<(), McpError> {
-        self.session.send_here(messages::TASK_CHANGED, &params).await
-    }
+        /// Sends `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
+        ///
+        /// `!SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
+        pub fn send_subscription_closed(self, result: types::SubscriptionClosedResult)
+            -> typed::Step<(), typed::StepError<Self>> => send_on(SUBSCRIPTION_CLOSED);
 
-    /// Sends `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
-    ///
-    /// `!SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    pub fn send_subscription_closed(
-        self,
-        result: types::SubscriptionClosedResult,
-    ) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::SUBSCRIPTION_CLOSED, &result)
-    }
+        /// Sends an error in reply to `subscriptions/listen`; the sub-session is over.
+        ///
+        /// `!SubscriptionsListenError . End`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(SUBSCRIPTIONS_LISTEN);
 
-    /// Sends an error in reply to `subscriptions/listen`; the sub-session is over.
-    ///
-    /// `!SubscriptionsListenError . End`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::SUBSCRIPTIONS_LISTEN, error)
-    }
-
-    /// Waits until the peer cancels the request `subscriptions/listen`, or the session is over; an answer is not read then.
-    ///
-    /// `?Cancelled of SubscriptionsListen`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::SUBSCRIPTIONS_LISTEN).await;
+        /// Waits until the peer cancels the request `subscriptions/listen`, or the session is over; an answer is not read then.
+        ///
+        /// `?Cancelled of SubscriptionsListen`, `mcp-2026-07-28.session`; in [`Subscribing`] and [`Subscribed`].
+        pub async fn cancelled(&self) => cancelled(SUBSCRIPTIONS_LISTEN);
     }
 }
 
 #[cfg(feature = "2026-07-28-tasks")]
 /// What goes with [`McpServer`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
     use super::{messages, typed, types};
 
-    /// A subscription, from the request to its reply. The client ends it by cancelling the request.
-    ///
-    /// A sub-session of `McpServer`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Subscription`, `mcp-2026-07-28.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Subscription<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// A subscription, from the request to its reply. The client ends it by cancelling the request.
+        ///
+        /// A sub-session of `McpServer`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Subscription`, `mcp-2026-07-28.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
         Subscription is Server of super::PROTOCOL;
         known by request_id;
         state super::Subscribing = super::tables::server::SUBSCRIBING;
         state super::Subscribed = super::tables::server::SUBSCRIBED;
     }
 
-    /// What `McpServer` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `McpServer` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::McpServer, McpError;
         send_log_message(types::LoggingMessageParams) => notify(LOG_MESSAGE);
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        DISCOVER: request(params) discover
-            => Discover(types::RequestParams, typed::Responder<types::DiscoverResult>);
-        TOOLS_LIST: request(params) list_tools gated
-            => ToolsList(types::PaginatedParams, typed::Responder<types::ListToolsResult>);
-        TOOLS_CALL: request(params) call_tool gated
-            => ToolsCall(types::CallToolParams, typed::Responder<ToolsCallReply>);
-        RESOURCES_LIST: request(params) list_resources gated
-            => ResourcesList(types::PaginatedParams, typed::Responder<types::ListResourcesResult>);
-        RESOURCE_TEMPLATES_LIST: request(params) list_resource_templates gated
-            => ResourceTemplatesList(types::PaginatedParams, typed::Responder<types::ListResourceTemplatesResult>);
-        RESOURCES_READ: request(params) read_resource gated
-            => ResourcesRead(types::ReadResourceParams, typed::Responder<ResourcesReadReply>);
-        PROMPTS_LIST: request(params) list_prompts gated
-            => PromptsList(types::PaginatedParams, typed::Responder<types::ListPromptsResult>);
-        PROMPTS_GET: request(params) get_prompt gated
-            => PromptsGet(types::GetPromptParams, typed::Responder<PromptsGetReply>);
-        COMPLETE: request(params) complete gated
-            => Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
-        TASK_GET: request(params) get_task gated
-            => TaskGet(types::TaskIdParams, typed::Responder<types::GetTaskResult>);
-        TASK_UPDATE: request(params) update_task gated
-            => TaskUpdate(types::UpdateTaskParams, typed::Responder<types::EmptyResult>);
-        TASK_CANCEL: request(params) cancel_task gated
-            => TaskCancel(types::TaskIdParams, typed::Responder<types::EmptyResult>);
-        SUBSCRIPTIONS_LISTEN: opening(params) subscriptions_listen
-            => SubscriptionsListen(types::SubscriptionsListenParams, Subscription<super::Subscribing>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// Asks which revisions the server speaks, and what it can do. A client may ask at any time, or never.
         ///
         /// The request `server/discover`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn discover(
-            &self,
-            context: Context,
-            params: types::RequestParams,
-        ) -> impl Future<Output = Result<types::DiscoverResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("server/discover")
-        }
+        async fn discover(&self, context: Context, params: types::RequestParams)
+            -> Result<types::DiscoverResult, typed::RpcError>
+            => request(DISCOVER)
+                as Discover(types::RequestParams, typed::Responder<types::DiscoverResult>);
 
         /// Lists the server's tools, one page at a time.
         ///
         /// The request `tools/list`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn list_tools(
-            &self,
-            context: Context,
-            params: types::PaginatedParams,
-        ) -> impl Future<Output = Result<types::ListToolsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tools/list")
-        }
+        async fn list_tools(&self, context: Context, params: types::PaginatedParams)
+            -> Result<types::ListToolsResult, typed::RpcError>
+            => request(TOOLS_LIST, gated)
+                as ToolsList(types::PaginatedParams, typed::Responder<types::ListToolsResult>);
 
         /// Calls a tool. The server may answer with a task, if the request says that the client knows tasks.
         ///
         /// The request `tools/call`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn call_tool(
-            &self,
-            context: Context,
-            params: types::CallToolParams,
-        ) -> impl Future<Output = Result<ToolsCallReply, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tools/call")
-        }
+        async fn call_tool(&self, context: Context, params: types::CallToolParams)
+            -> Result<ToolsCallReply, typed::RpcError>
+            => request(TOOLS_CALL, gated)
+                as ToolsCall(types::CallToolParams, typed::Responder<ToolsCallReply>);
 
         /// Lists the server's resources, one page at a time.
         ///
         /// The request `resources/list`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn list_resources(
-            &self,
-            context: Context,
-            params: types::PaginatedParams,
-        ) -> impl Future<Output = Result<types::ListResourcesResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/list")
-        }
+        async fn list_resources(&self, context: Context, params: types::PaginatedParams)
+            -> Result<types::ListResourcesResult, typed::RpcError>
+            => request(RESOURCES_LIST, gated)
+                as ResourcesList(types::PaginatedParams, typed::Responder<types::ListResourcesResult>);
 
         /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
         ///
         /// The request `resources/templates/list`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn list_resource_templates(
-            &self,
-            context: Context,
-            params: types::PaginatedParams,
-        ) -> impl Future<
-            Output = Result<types::ListResourceTemplatesResult, typed::RpcError>,
-        > + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/templates/list")
-        }
+        async fn list_resource_templates(&self, context: Context, params: types::PaginatedParams)
+            -> Result<types::ListResourceTemplatesResult, typed::RpcError>
+            => request(RESOURCE_TEMPLATES_LIST, gated)
+                as ResourceTemplatesList(types::PaginatedParams, typed::Responder<types::ListResourceTemplatesResult>);
 
         /// Reads the contents of a resource.
         ///
         /// The request `resources/read`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn read_resource(
-            &self,
-            context: Context,
-            params: types::ReadResourceParams,
-        ) -> impl Future<Output = Result<ResourcesReadReply, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("resources/read")
-        }
+        async fn read_resource(&self, context: Context, params: types::ReadResourceParams)
+            -> Result<ResourcesReadReply, typed::RpcError>
+            => request(RESOURCES_READ, gated)
+                as ResourcesRead(types::ReadResourceParams, typed::Responder<ResourcesReadReply>);
 
         /// Lists the server's prompts, one page at a time.
         ///
         /// The request `prompts/list`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn list_prompts(
-            &self,
-            context: Context,
-            params: types::PaginatedParams,
-        ) -> impl Future<Output = Result<types::ListPromptsResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("prompts/list")
-        }
+        async fn list_prompts(&self, context: Context, params: types::PaginatedParams)
+            -> Result<types::ListPromptsResult, typed::RpcError>
+            => request(PROMPTS_LIST, gated)
+                as PromptsList(types::PaginatedParams, typed::Responder<types::ListPromptsResult>);
 
         /// Gets a prompt with its arguments filled in.
         ///
         /// The request `prompts/get`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn get_prompt(
-            &self,
-            context: Context,
-            params: types::GetPromptParams,
-        ) -> impl Future<Output = Result<PromptsGetReply, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("prompts/get")
-        }
+        async fn get_prompt(&self, context: Context, params: types::GetPromptParams)
+            -> Result<PromptsGetReply, typed::RpcError>
+            => request(PROMPTS_GET, gated)
+                as PromptsGet(types::GetPromptParams, typed::Responder<PromptsGetReply>);
 
         /// Suggests values for an argument of a prompt or of a resource template.
         ///
         /// The request `completion/complete`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn complete(
-            &self,
-            context: Context,
-            params: types::CompleteParams,
-        ) -> impl Future<Output = Result<types::CompleteResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("completion/complete")
-        }
+        async fn complete(&self, context: Context, params: types::CompleteParams)
+            -> Result<types::CompleteResult, typed::RpcError>
+            => request(COMPLETE, gated)
+                as Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
 
         /// Asks for the state of a task, and for what it asks or what it has come to.
         ///
         /// The request `tasks/get`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn get_task(
-            &self,
-            context: Context,
-            params: types::TaskIdParams,
-        ) -> impl Future<Output = Result<types::GetTaskResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/get")
-        }
+        async fn get_task(&self, context: Context, params: types::TaskIdParams)
+            -> Result<types::GetTaskResult, typed::RpcError>
+            => request(TASK_GET, gated)
+                as TaskGet(types::TaskIdParams, typed::Responder<types::GetTaskResult>);
 
         /// Answers what a task asks.
         ///
         /// The request `tasks/update`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn update_task(
-            &self,
-            context: Context,
-            params: types::UpdateTaskParams,
-        ) -> impl Future<Output = Result<types::EmptyResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/update")
-        }
+        async fn update_task(&self, context: Context, params: types::UpdateTaskParams)
+            -> Result<types::EmptyResult, typed::RpcError>
+            => request(TASK_UPDATE, gated)
+                as TaskUpdate(types::UpdateTaskParams, typed::Responder<types::EmptyResult>);
 
         /// Asks for a task to be cancelled. The server may go on with it all the same.
         ///
         /// The request `tasks/cancel`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn cancel_task(
-            &self,
-            context: Context,
-            params: types::TaskIdParams,
-        ) -> impl Future<Output = Result<types::EmptyResult, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("tasks/cancel")
-        }
+        async fn cancel_task(&self, context: Context, params: types::TaskIdParams)
+            -> Result<types::EmptyResult, typed::RpcError>
+            => request(TASK_CANCEL, gated)
+                as TaskCancel(types::TaskIdParams, typed::Responder<types::EmptyResult>);
 
         /// Subscribes to changes. The reply comes when the server ends the subscription.
         ///
         /// The request `subscriptions/listen`; may come in [`Start`](super::Start), `mcp-2026-07-28.session`.
-        fn subscriptions_listen(
+        async fn subscriptions_listen(
             &self,
             context: Context,
             params: types::SubscriptionsListenParams,
             sub_session: Subscription<super::Subscribing>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("subscriptions/listen"));
-            typed::Unhandled::declined()
-        }
+        )
+            => opening(SUBSCRIPTIONS_LISTEN)
+                as SubscriptionsListen(types::SubscriptionsListenParams, Subscription<super::Subscribing>);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
+        pub async fn send_progress(&self, params: types::ProgressParams)
+            -> Result<(), super::McpError> => report(PROGRESS);
     }
 
     /// One of the replies to the request `tools/call`; `mcp-2026-07-28-tasks.session`.
@@ -1322,8 +1013,7 @@ pub mod messages {
             .shape(shapes::SUBSCRIPTION_CLOSED_RESULT)
             .keys(const { &[
                 MessageKey::at(keys::SUBSCRIPTION, path![
-                    "_meta",
-                    "io.modelcontextprotocol/subscriptionId",
+                    "_meta", "io.modelcontextprotocol/subscriptionId",
                 ]),
             ] });
         SUBSCRIPTIONS_LISTEN_ERROR = Message::refusal(
@@ -1339,8 +1029,7 @@ pub mod messages {
         .shape(shapes::SUBSCRIPTIONS_ACKNOWLEDGED_PARAMS)
         .keys(const { &[
             MessageKey::at(keys::SUBSCRIPTION, path![
-                "_meta",
-                "io.modelcontextprotocol/subscriptionId",
+                "_meta", "io.modelcontextprotocol/subscriptionId",
             ]),
         ] });
 
@@ -1356,8 +1045,7 @@ pub mod messages {
         ] })
         .keys(const { &[
             MessageKey::at(keys::SUBSCRIPTION, path![
-                "_meta",
-                "io.modelcontextprotocol/subscriptionId",
+                "_meta", "io.modelcontextprotocol/subscriptionId",
             ]),
         ] });
 
@@ -1373,8 +1061,7 @@ pub mod messages {
         ] })
         .keys(const { &[
             MessageKey::at(keys::SUBSCRIPTION, path![
-                "_meta",
-                "io.modelcontextprotocol/subscriptionId",
+                "_meta", "io.modelcontextprotocol/subscriptionId",
             ]),
         ] });
 
@@ -1390,8 +1077,7 @@ pub mod messages {
         ] })
         .keys(const { &[
             MessageKey::at(keys::SUBSCRIPTION, path![
-                "_meta",
-                "io.modelcontextprotocol/subscriptionId",
+                "_meta", "io.modelcontextprotocol/subscriptionId",
             ]),
         ] });
 
@@ -1407,8 +1093,7 @@ pub mod messages {
         ] })
         .keys(const { &[
             MessageKey::at(keys::SUBSCRIPTION, path![
-                "_meta",
-                "io.modelcontextprotocol/subscriptionId",
+                "_meta", "io.modelcontextprotocol/subscriptionId",
             ]),
         ] });
 
@@ -1452,8 +1137,7 @@ pub mod messages {
             ] })
             .keys(const { &[
                 MessageKey::at(keys::SUBSCRIPTION, path![
-                    "_meta",
-                    "io.modelcontextprotocol/subscriptionId",
+                    "_meta", "io.modelcontextprotocol/subscriptionId",
                 ]),
             ] });
     }
@@ -1474,8 +1158,7 @@ pub mod capabilities {
         PROMPTS_LIST_CHANGED = "prompts.listChanged", ["prompts", "listChanged"];
         RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];
         EXTENSIONS_IO_MODELCONTEXTPROTOCOL_TASKS = "extensions.\"io.modelcontextprotocol/tasks\"", [
-            "extensions",
-            "io.modelcontextprotocol/tasks",
+            "extensions", "io.modelcontextprotocol/tasks",
         ];
         @ during DURING = Gate::during_if(
             const { &[
@@ -1540,8 +1223,7 @@ mod tables {
             .shapes(shapes::rows)
             .announcements(const { &[
                 Announcement::in_each_request_at(Side::Client, path![
-                    "_meta",
-                    "io.modelcontextprotocol/clientCapabilities",
+                    "_meta", "io.modelcontextprotocol/clientCapabilities",
                 ])
                 .with_error(-32021),
                 Announcement::new(
@@ -2315,13 +1997,11 @@ mod tables {
                 receive(m::LOG_MESSAGE, END).spawn(),
             ]);
             AWAITING_DISCOVER_RESULT = State::linear("AwaitingDiscoverResult", &[
-                receive(m::DISCOVER_RESULT, END),
-                refused(m::DISCOVER_ERROR, END),
+                receive(m::DISCOVER_RESULT, END), refused(m::DISCOVER_ERROR, END),
             ]);
             END = State::end("End", &[]);
             AWAITING_TOOLS_LIST_RESULT = State::linear("AwaitingToolsListResult", &[
-                receive(m::TOOLS_LIST_RESULT, END),
-                refused(m::TOOLS_LIST_ERROR, END),
+                receive(m::TOOLS_LIST_RESULT, END), refused(m::TOOLS_LIST_ERROR, END),
             ]);
             AFTER_TOOLS_CALL = State::linear("AfterToolsCall", &[
                 receive(m::TOOLS_RESULT, END),
@@ -2330,8 +2010,7 @@ mod tables {
                 refused(m::TOOLS_CALL_ERROR, END),
             ]);
             AWAITING_RESOURCES_LIST_RESULT = State::linear("AwaitingResourcesListResult", &[
-                receive(m::RESOURCES_LIST_RESULT, END),
-                refused(m::RESOURCES_LIST_ERROR, END),
+                receive(m::RESOURCES_LIST_RESULT, END), refused(m::RESOURCES_LIST_ERROR, END),
             ]);
             AWAITING_RESOURCE_TEMPLATES_LIST_RESULT = State::linear("AwaitingResourceTemplatesListResult", &[
                 receive(m::RESOURCE_TEMPLATES_LIST_RESULT, END),
@@ -2343,8 +2022,7 @@ mod tables {
                 refused(m::RESOURCES_READ_ERROR, END),
             ]);
             AWAITING_PROMPTS_LIST_RESULT = State::linear("AwaitingPromptsListResult", &[
-                receive(m::PROMPTS_LIST_RESULT, END),
-                refused(m::PROMPTS_LIST_ERROR, END),
+                receive(m::PROMPTS_LIST_RESULT, END), refused(m::PROMPTS_LIST_ERROR, END),
             ]);
             AFTER_PROMPTS_GET = State::linear("AfterPromptsGet", &[
                 receive(m::PROMPTS_RESULT, END),
@@ -2352,20 +2030,16 @@ mod tables {
                 refused(m::PROMPTS_GET_ERROR, END),
             ]);
             AWAITING_COMPLETIONS = State::linear("AwaitingCompletions", &[
-                receive(m::COMPLETIONS, END),
-                refused(m::COMPLETE_ERROR, END),
+                receive(m::COMPLETIONS, END), refused(m::COMPLETE_ERROR, END),
             ]);
             AWAITING_TASK_GOT = State::linear("AwaitingTaskGot", &[
-                receive(m::TASK_GOT, END),
-                refused(m::TASK_GET_ERROR, END),
+                receive(m::TASK_GOT, END), refused(m::TASK_GET_ERROR, END),
             ]);
             AWAITING_TASK_UPDATED = State::linear("AwaitingTaskUpdated", &[
-                receive(m::TASK_UPDATED, END),
-                refused(m::TASK_UPDATE_ERROR, END),
+                receive(m::TASK_UPDATED, END), refused(m::TASK_UPDATE_ERROR, END),
             ]);
             AWAITING_TASK_CANCEL_ACCEPTED = State::linear("AwaitingTaskCancelAccepted", &[
-                receive(m::TASK_CANCEL_ACCEPTED, END),
-                refused(m::TASK_CANCEL_ERROR, END),
+                receive(m::TASK_CANCEL_ACCEPTED, END), refused(m::TASK_CANCEL_ERROR, END),
             ]);
             SUBSCRIBING = State::linear("Subscribing", &[
                 refused(m::SUBSCRIPTIONS_LISTEN_ERROR, END),
@@ -2404,13 +2078,11 @@ mod tables {
                 receive(m::TASK_CANCEL, BEFORE_TASK_CANCEL_ACCEPTED).spawn(),
             ]);
             BEFORE_DISCOVER_RESULT = State::linear("BeforeDiscoverResult", &[
-                send(m::DISCOVER_RESULT, END),
-                refuse(m::DISCOVER_ERROR, END),
+                send(m::DISCOVER_RESULT, END), refuse(m::DISCOVER_ERROR, END),
             ]);
             END = State::end("End", &[]);
             BEFORE_TOOLS_LIST_RESULT = State::linear("BeforeToolsListResult", &[
-                send(m::TOOLS_LIST_RESULT, END),
-                refuse(m::TOOLS_LIST_ERROR, END),
+                send(m::TOOLS_LIST_RESULT, END), refuse(m::TOOLS_LIST_ERROR, END),
             ]);
             AFTER_TOOLS_CALL = State::linear("AfterToolsCall", &[
                 send(m::TOOLS_RESULT, END),
@@ -2419,8 +2091,7 @@ mod tables {
                 refuse(m::TOOLS_CALL_ERROR, END),
             ]);
             BEFORE_RESOURCES_LIST_RESULT = State::linear("BeforeResourcesListResult", &[
-                send(m::RESOURCES_LIST_RESULT, END),
-                refuse(m::RESOURCES_LIST_ERROR, END),
+                send(m::RESOURCES_LIST_RESULT, END), refuse(m::RESOURCES_LIST_ERROR, END),
             ]);
             BEFORE_RESOURCE_TEMPLATES_LIST_RESULT = State::linear("BeforeResourceTemplatesListResult", &[
                 send(m::RESOURCE_TEMPLATES_LIST_RESULT, END),
@@ -2432,8 +2103,7 @@ mod tables {
                 refuse(m::RESOURCES_READ_ERROR, END),
             ]);
             BEFORE_PROMPTS_LIST_RESULT = State::linear("BeforePromptsListResult", &[
-                send(m::PROMPTS_LIST_RESULT, END),
-                refuse(m::PROMPTS_LIST_ERROR, END),
+                send(m::PROMPTS_LIST_RESULT, END), refuse(m::PROMPTS_LIST_ERROR, END),
             ]);
             AFTER_PROMPTS_GET = State::linear("AfterPromptsGet", &[
                 send(m::PROMPTS_RESULT, END),
@@ -2441,20 +2111,16 @@ mod tables {
                 refuse(m::PROMPTS_GET_ERROR, END),
             ]);
             BEFORE_COMPLETIONS = State::linear("BeforeCompletions", &[
-                send(m::COMPLETIONS, END),
-                refuse(m::COMPLETE_ERROR, END),
+                send(m::COMPLETIONS, END), refuse(m::COMPLETE_ERROR, END),
             ]);
             BEFORE_TASK_GOT = State::linear("BeforeTaskGot", &[
-                send(m::TASK_GOT, END),
-                refuse(m::TASK_GET_ERROR, END),
+                send(m::TASK_GOT, END), refuse(m::TASK_GET_ERROR, END),
             ]);
             BEFORE_TASK_UPDATED = State::linear("BeforeTaskUpdated", &[
-                send(m::TASK_UPDATED, END),
-                refuse(m::TASK_UPDATE_ERROR, END),
+                send(m::TASK_UPDATED, END), refuse(m::TASK_UPDATE_ERROR, END),
             ]);
             BEFORE_TASK_CANCEL_ACCEPTED = State::linear("BeforeTaskCancelAccepted", &[
-                send(m::TASK_CANCEL_ACCEPTED, END),
-                refuse(m::TASK_CANCEL_ERROR, END),
+                send(m::TASK_CANCEL_ACCEPTED, END), refuse(m::TASK_CANCEL_ERROR, END),
             ]);
             SUBSCRIBING = State::linear("Subscribing", &[
                 refuse(m::SUBSCRIPTIONS_LISTEN_ERROR, END),

@@ -13,6 +13,9 @@ use crate::source::{SourceMap, Span};
 /// A fragment longer than this says less than the file does.
 const LONGEST_FRAGMENT: usize = 24;
 
+/// How many letters have room on a line of documentation.
+const LINE: usize = 90;
+
 /// Writes documentation.
 pub(crate) struct Docs<'a> {
     pub(crate) sources: &'a SourceMap,
@@ -36,17 +39,14 @@ impl Docs<'_> {
         self.sources.slice(span).contains('=')
     }
 
-    /// The text of a place as a block of code, its further lines moved to the left together.
+    /// The text of a place, its further lines moved to the left together.
     pub(crate) fn fragment(&self, span: Span) -> Vec<String> {
         let start = self.sources.start(span);
         let text = self.sources.slice(span);
-        if text.is_empty() || text.contains("```") {
-            return Vec::new();
-        }
         let rest = || text.lines().skip(1).filter(|line| !line.trim().is_empty());
         let indent = |line: &str| line.chars().take_while(|letter| *letter == ' ').count();
         let common = rest().map(indent).min().unwrap_or(0).min(start.column as usize - 1);
-        let mut lines = vec![String::new(), "```text".to_owned()];
+        let mut lines = Vec::new();
         for (index, line) in text.lines().enumerate().take(LONGEST_FRAGMENT) {
             let kept = if index == 0 { line } else { line.get(common..).unwrap_or(line.trim_start()) };
             lines.push(kept.trim_end().to_owned());
@@ -54,8 +54,23 @@ impl Docs<'_> {
         if text.lines().count() > LONGEST_FRAGMENT {
             lines.push("…".to_owned());
         }
-        lines.push("```".to_owned());
         lines
+    }
+}
+
+/// What is said before a text of the language, and that text: in the same line, if it is one and has room, else as a block.
+pub(crate) fn with_code(before: String, code: Vec<String>) -> Vec<String> {
+    match code.as_slice() {
+        [] => vec![before],
+        [line] if !line.contains('`') && before.chars().count() + line.chars().count() <= LINE => {
+            vec![format!("{before}: `{line}`")]
+        }
+        lines if lines.iter().any(|line| line.contains("```")) => vec![before],
+        _ => {
+            let fence = |mark: &str| std::iter::once(mark.to_owned());
+            let start = [format!("{before}:"), String::new()].into_iter().chain(fence("```text"));
+            start.chain(code).chain(fence("```")).collect()
+        }
     }
 }
 
@@ -66,6 +81,21 @@ pub(crate) fn attributes<S: AsRef<str>>(lines: &[S]) -> TokenStream {
         line => format!(" {line}"),
     });
     quote!(#(#[doc = #lines])*)
+}
+
+/// Sentences, as many on a line as have room there.
+pub(crate) fn filled(sentences: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for sentence in sentences {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + sentence.chars().count() <= LINE => {
+                line.push(' ');
+                line.push_str(&sentence);
+            }
+            _ => lines.push(sentence),
+        }
+    }
+    lines
 }
 
 /// The author's documentation, if any, and then what the generator has to say.

@@ -28,8 +28,8 @@ impl Generator<'_> {
         let name = ident(role_module(role.automaton.side));
         let calls = self.call_aliases(role);
         let handle = self.has_handle(role).then(|| self.handle(role));
-        let taken = || std::iter::once(role).chain(&role.sub_sessions).any(|owner| !owner.inputs.is_empty());
-        let context = taken().then(|| self.context(role));
+        let mut owners = std::iter::once(role).chain(&role.sub_sessions);
+        let context = owners.any(|owner| !owner.inputs.is_empty()).then(|| self.context(role));
         let incoming = self.incoming(role);
         let sub_sessions: TokenStream =
             role.sub_sessions.iter().map(|sub_session| self.sub_session(role, sub_session)).collect();
@@ -56,16 +56,10 @@ impl Generator<'_> {
             "What goes with [`{}`]: handles, and what the peer may send.",
             role.automaton.name
         )]);
-        let future = taken().then(|| {
-            quote!(
-                use ::std::future::Future;
-            )
-        });
         quote! {
             #documentation
             #allow
             pub mod #name {
-                #future
                 use super::{#(#imports),*};
                 #items
             }
@@ -110,12 +104,10 @@ impl Generator<'_> {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
         let (name, what) = (role.item("Handle"), role.subject());
         let (owner, error) = (role.path(), &self.error);
-        let mut lines = vec![
-            format!("What `{}` may send at any time, for tasks", role.session_name()),
-            format!("that outlive a borrow of the {what}."),
-            String::new(),
-            format!("A message that the {what}'s state does not permit is refused before it is written."),
-        ];
+        let mut lines = vec![format!(
+            "What `{}` may send at any time, for tasks that outlive a borrow of the {what}.",
+            role.session_name()
+        )];
         if role.outputs.iter().any(|output| output.step) {
             lines.push(
                 "It may take steps while the value waits for the peer. The value keeps its type then.".into(),
@@ -123,13 +115,8 @@ impl Generator<'_> {
         }
         let documentation = attributes(&lines);
         quote! {
-            #documentation
-            #[derive(Clone, Debug)]
-            pub struct #name {
-                handle: typed::Handle,
-            }
-
             typed::roles::handle! {
+                #documentation
                 #name of super::#owner, #error;
                 #(#methods)*
             }
@@ -242,14 +229,8 @@ impl Generator<'_> {
             quote!(state super::#marker = super::tables::#module::#constant;)
         });
         quote! {
-            #documentation
-            #[must_use = "dropping a sub-session abandons it"]
-            pub struct #name<State> {
-                pub(super) session: typed::Session,
-                state: ::std::marker::PhantomData<fn() -> State>,
-            }
-
             typed::roles::sub_session! {
+                #documentation
                 #name is #side of super::PROTOCOL;
                 #known
                 #has_handle
@@ -279,24 +260,17 @@ impl Generator<'_> {
         let plan = &self.plan;
         let name = ident(&next.name);
         let session = ident(role.session_name());
-        let mut variants = Vec::new();
-        let mut arms = Vec::new();
-        if next.closed {
-            variants.push(quote! {
-                /// The peer closed the session.
-                Closed,
-            });
-            arms.push(quote!(_ if input.is_closed() => Ok(Self::Closed),));
-        }
-        for (message, target) in &next.inputs {
+        let closed = next.closed.then(|| quote!(or Closed));
+        let inputs = next.inputs.iter().map(|(message, target)| {
             let variant = ident(plan.message_name(*message));
             let constant = self.constant(*message);
             let marker = ident(role.state_name(*target));
+            let over = role.is_over(*target);
             let documentation = attributes(&[format!(
                 "{}; the {} {}.",
                 capital(&described(plan, *message)),
                 role.subject(),
-                match role.is_over(*target) {
+                match over {
                     true => "is over".to_owned(),
                     false => {
                         let how = if next.here { "stays" } else { "goes on as" };
@@ -304,53 +278,27 @@ impl Generator<'_> {
                     }
                 }
             )]);
-            let over = role.is_over(*target);
             let payload = self.carried(*message, Scope::Nested);
-            let continuation = (!next.here && !over).then(|| quote!(#session<super::#marker>));
-            let fields: Vec<&TokenStream> = payload.iter().chain(&continuation).collect();
-            variants.push(match fields.is_empty() {
-                true => quote!(#documentation #variant,),
-                false => quote!(#documentation #variant(#(#fields),*),),
-            });
-            let make = match (next.here, payload.is_some()) {
-                (true, true) => quote!(input.here(Self::#variant)),
-                (true, false) => quote!(input.here(|()| Self::#variant)),
-                (false, true) if over => quote!(input.then(|payload, _over| Self::#variant(payload))),
-                (false, false) if over => quote!(input.then(|(), _over| Self::#variant)),
-                (false, true) => quote! {
-                    input.then(|payload, session| Self::#variant(payload, #session::at(session)))
-                },
-                (false, false) => quote!(input.then(|(), session| Self::#variant(#session::at(session)))),
-            };
-            arms.push(quote!(messages::#constant => #make,));
-        }
-        for input in &next.replicated {
-            let (variant, arm) = self.exchange_choice(role, state, next.here, input);
-            variants.push(variant);
-            arms.push(arm);
-        }
+            let value = (!next.here && !over).then(|| quote!(#session<super::#marker>));
+            let taken =
+                [payload.as_ref().map(|_| quote!(, params)), value.as_ref().map(|_| quote!(, session))];
+            let how = ident(if next.here { "here" } else { "then" });
+            let fields = fields(payload.iter().chain(&value));
+            quote!(#documentation #variant #fields => #how(#constant #(#taken)*);)
+        });
+        let replicated =
+            next.replicated.iter().map(|input| self.exchange_choice(role, state, next.here, input));
+        let rows = inputs.chain(replicated);
         let values = self.values(role, state, next);
         let documentation = attributes(&[format!("What comes next in {}.", link(state, Scope::Nested))]);
         quote! {
-            #documentation
-            #[allow(clippy::large_enum_variant)]
-            #[derive(Debug)]
-            #[must_use = "it holds what the peer sent"]
-            pub enum #name {
-                #(#variants)*
+            typed::roles::next! {
+                #documentation
+                #name #closed;
+                #(#rows)*
             }
 
-            impl #name {
-                #[allow(clippy::result_large_err)]
-                pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-                    match input.message() {
-                        #(#arms)*
-                        _ => Err(input.unexpected()),
-                    }
-                }
-
-                #values
-            }
+            #values
         }
     }
 
@@ -359,7 +307,7 @@ impl Generator<'_> {
         if next.here {
             return TokenStream::new();
         }
-        let session = ident(role.session_name());
+        let (name, session) = (ident(&next.name), ident(role.session_name()));
         let moves = next.inputs.iter().filter(|(_, target)| !role.is_over(*target));
         let moves = moves.map(|(message, target)| (*message, role.state_name(*target)));
         let stays = next.replicated.iter().map(|input| (input.message, state));
@@ -370,7 +318,7 @@ impl Generator<'_> {
         branches.retain(|_, variants| variants.len() > 1);
         let all = next.inputs.len() + next.replicated.len() + usize::from(next.closed);
         let methods = branches.into_iter().map(|(target, variants)| {
-            let (name, marker) = (ident(&format!("into_{}", snake(target))), ident(target));
+            let (method, marker) = (ident(&format!("into_{}", snake(target))), ident(target));
             let documentation = attributes(&[
                 format!("Drops what came, and returns the value in {}.", link(target, Scope::Nested)),
                 "A `Responder` answers with an error then.".into(),
@@ -382,7 +330,7 @@ impl Generator<'_> {
             quote! {
                 #documentation
                 #[allow(clippy::result_large_err)]
-                pub fn #name(self) -> Result<#session<super::#marker>, Self> {
+                pub fn #method(self) -> Result<#session<super::#marker>, Self> {
                     match self {
                         #(Self::#variants(.., session))|* => Ok(session),
                         #elsewhere
@@ -390,20 +338,14 @@ impl Generator<'_> {
                 }
             }
         });
-        methods.collect()
+        let methods: TokenStream = methods.collect();
+        if methods.is_empty() { methods } else { quote!(impl #name { #methods }) }
     }
 }
 
 impl Generator<'_> {
-    /// The variant for what comes on a replicated channel of a sub-session, and how it is read. The sub-session stays
-    /// where it is.
-    fn exchange_choice(
-        &self,
-        role: &RolePlan,
-        state: &str,
-        here: bool,
-        input: &Replicated,
-    ) -> (TokenStream, TokenStream) {
+    /// The row of what comes on a replicated channel of a sub-session, which stays where it is.
+    fn exchange_choice(&self, role: &RolePlan, state: &str, here: bool, input: &Replicated) -> TokenStream {
         let (session, marker) = (ident(role.session_name()), ident(state));
         let variant = ident(self.plan.message_name(input.message));
         let constant = self.constant(input.message);
@@ -417,38 +359,33 @@ impl Generator<'_> {
         let opened = input.opening.as_ref().map(|opening| {
             let opened = ident(role.sub_session_name(opening));
             let marker = ident(role.state_name(opening.start));
-            (quote!(#opened::at(opened)), quote!(#opened<super::#marker>))
+            quote!(#opened<super::#marker>)
         });
-        let responder = (!input.replies.is_empty()).then(|| {
+        let responder = (!input.replies.is_empty() && opened.is_none()).then(|| {
             let result = self.answer(role, input.message, &input.replies, Scope::Nested);
             quote!(typed::Responder<#result>)
         });
-        let continuation = (!here).then(|| quote!(#session<super::#marker>));
-        let types =
-            payload.iter().chain(opened.iter().map(|(_, of)| of)).chain(&responder).chain(&continuation);
-        let types: Vec<&TokenStream> = types.collect();
-        let fields = (!types.is_empty()).then(|| quote!((#(#types),*)));
-        let params = if payload.is_some() { quote!(params) } else { quote!(()) };
-        let given = payload.is_some().then(|| quote!(params));
-        let value = (!here).then(|| quote!(#session::at(session)));
-        let (method, taken, made) = match (&opened, responder.is_some()) {
-            (Some((opened, _)), _) => ("opening", Some(quote!(opened)), Some(opened.clone())),
-            (None, true) => ("request", Some(quote!(responder)), Some(quote!(responder))),
-            (None, false) => (if here { "here" } else { "then" }, None, None),
+        let value = (!here).then(|| quote!(#session<super::#marker>));
+        let how = match (&opened, &responder) {
+            (Some(_), _) => "opening",
+            (None, Some(_)) => "request",
+            (None, None) if here => "here",
+            (None, None) => "then",
         };
-        let method = match taken.is_some() && here {
-            true => ident(&format!("{method}_here")),
-            false => ident(method),
-        };
-        let session = (!here).then(|| quote!(session));
-        let taken: Vec<&TokenStream> = std::iter::once(&params).chain(&taken).chain(&session).collect();
-        let made: Vec<&TokenStream> = given.iter().chain(&made).chain(&value).collect();
-        let made = (!made.is_empty()).then(|| quote!((#(#made),*)));
-        // Where the variant takes what the method gives, a closure around it is one too many for Clippy.
-        let make = match here && payload.is_some() && opened.is_none() {
-            true => quote!(Self::#variant),
-            false => quote!(|#(#taken),*| Self::#variant #made),
-        };
-        (quote!(#documentation #variant #fields,), quote!(messages::#constant => input.#method(#make),))
+        let how = ident(how);
+        let taken = [
+            payload.as_ref().map(|_| quote!(, params)),
+            opened.as_ref().map(|_| quote!(, opened)),
+            responder.as_ref().map(|_| quote!(, responder)),
+            value.as_ref().map(|_| quote!(, session)),
+        ];
+        let fields = fields(payload.iter().chain(&opened).chain(&responder).chain(&value));
+        quote!(#documentation #variant #fields => #how(#constant #(#taken)*);)
     }
+}
+
+/// What a variant carries, in parentheses.
+fn fields<'a>(types: impl Iterator<Item = &'a TokenStream>) -> Option<TokenStream> {
+    let types: Vec<&TokenStream> = types.collect();
+    (!types.is_empty()).then(|| quote!((#(#types),*)))
 }

@@ -16,40 +16,47 @@ impl Generator<'_> {
         if role.inputs.is_empty() {
             return TokenStream::new();
         }
-        let messages = self.incoming_messages(role);
-        let handler = self.handler(role);
-        quote!(#messages #handler)
-    }
-
-    fn incoming_messages(&self, role: &RolePlan) -> TokenStream {
-        let rows = role.inputs.iter().map(|input| {
-            let variant = ident(self.plan.message_name(input.message));
-            let payload = self.carried(input.message, Scope::Nested);
-            let responder = (!input.replies.is_empty()).then(|| {
-                let result = self.answer(role, input.message, &input.replies, Scope::Nested);
-                quote!(typed::Responder<#result>)
-            });
-            let sub_session = input.opening.as_ref().map(|opening| self.incoming_sub_session(role, opening));
-            let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&sub_session).collect();
-            let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
-            let kind = match (&input.opening, input.replies.is_empty()) {
-                (Some(_), _) => quote!(opening),
-                (None, false) => quote!(request),
-                (None, true) => quote!(notification),
-            };
-            let params = payload.is_some().then(|| quote!(params));
-            let gated = self.is_gated(role, input).then(|| quote!(gated));
-            let (constant, method) =
-                (self.constant(input.message), ident(&self.plan.call_name(input.message)));
-            quote!(#constant: #kind(#params) #method #gated => #variant #fields;)
-        });
-        let names = ["Incoming", "IncomingQueue", "Handler"].map(|name| role.item(name));
+        let rows = role.inputs.iter().map(|input| self.handler_method(role, input));
+        let names = ["Handler", "Incoming", "IncomingQueue"].map(|name| role.item(name));
         let subject = role.subject();
+        let documentation = attributes(&[match role.sub_session() {
+            Some(sub_session) => format!("Answers what the peer asks while `{}` runs.", sub_session.name),
+            None => "Answers what the peer asks at any time.".to_owned(),
+        }]);
         quote! {
             typed::roles::incoming! {
+                #documentation
                 #(#names,)* #subject;
                 #(#rows)*
             }
+        }
+    }
+
+    /// The row of a method of the trait, with the variant that its message becomes.
+    fn handler_method(&self, role: &RolePlan, input: &Replicated) -> TokenStream {
+        let documentation = self.input_documentation(role, input);
+        let variant = ident(self.plan.message_name(input.message));
+        let (constant, method) = (self.constant(input.message), ident(&self.plan.call_name(input.message)));
+        let payload = self.carried(input.message, Scope::Nested);
+        let result = (!input.replies.is_empty() && input.opening.is_none())
+            .then(|| self.answer(role, input.message, &input.replies, Scope::Nested));
+        let sub_session = input.opening.as_ref().map(|opening| self.incoming_sub_session(role, opening));
+        let kind = match (&sub_session, &result) {
+            (Some(_), _) => quote!(opening),
+            (None, Some(_)) => quote!(request),
+            (None, None) => quote!(notification),
+        };
+        let gated = self.is_gated(role, input).then(|| quote!(, gated));
+        let params = payload.as_ref().map(|payload| quote!(, params: #payload));
+        let opened = sub_session.as_ref().map(|sub_session| quote!(, sub_session: #sub_session));
+        let output = result.as_ref().map(|result| quote!(-> Result<#result, typed::RpcError>));
+        let responder = result.map(|result| quote!(typed::Responder<#result>));
+        let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&sub_session).collect();
+        let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
+        quote! {
+            #documentation
+            async fn #method(&self, context: Context #params #opened) #output
+                => #kind(#constant #gated) as #variant #fields;
         }
     }
 
@@ -100,7 +107,7 @@ impl Generator<'_> {
         let reports = self.plan.reports.iter().map(|report| {
             let name = ident(&format!("send_{}", snake(self.plan.message_name(*report))));
             let constant = self.constant(*report);
-            let (parameter, value) = self.argument(*report, Scope::Nested);
+            let parameter = self.parameter(*report, Scope::Nested);
             let error = &self.error;
             let described = described(&self.plan, *report);
             let mut lines = vec![
@@ -112,93 +119,16 @@ impl Generator<'_> {
             let documentation = attributes(&lines);
             quote! {
                 #documentation
-                pub async fn #name(&self, #parameter) -> Result<(), super::#error> {
-                    self.context.report(messages::#constant, #value).await
-                }
+                pub async fn #name(&self #parameter) -> Result<(), super::#error> => report(#constant);
             }
         });
         let wants_progress = (!self.plan.reports.is_empty()).then(|| quote!(reports = wants_progress;));
-        let reports: TokenStream = reports.collect();
-        let reports = (!reports.is_empty()).then(|| quote!(impl Context { #reports }));
         quote! {
             typed::roles::context! {
                 Context;
                 #peer
                 #wants_progress
-            }
-
-            #reports
-        }
-    }
-
-    fn handler(&self, role: &RolePlan) -> TokenStream {
-        let methods = role.inputs.iter().map(|input| {
-            let documentation = self.input_documentation(role, input);
-            let name = ident(&self.plan.call_name(input.message));
-            let comma = (!self.is_empty(input.message)).then(|| quote!(,));
-            let (parameter, unused) = match self.is_empty(input.message) {
-                true => (None, quote!(context)),
-                false => {
-                    let payload = self.payload(input.message, Scope::Nested);
-                    (Some(quote!(params: #payload)), quote!((context, params)))
-                }
-            };
-            let method = self.plan.message(input.message).map_or("", |message| &message.table.method);
-            if let Some(opening) = &input.opening {
-                let sub_session = self.incoming_sub_session(role, opening);
-                return quote! {
-                    #documentation
-                    fn #name(
-                        &self,
-                        context: Context,
-                        #parameter #comma
-                        sub_session: #sub_session,
-                    ) -> impl Future<Output = ()> + Send {
-                        let _ = #unused;
-                        sub_session.session.decline(typed::RpcError::method_not_found(#method));
-                        typed::Unhandled::declined()
-                    }
-                };
-            }
-            let (output, default) = match input.replies.is_empty() {
-                false => {
-                    let result = self.answer(role, input.message, &input.replies, Scope::Nested);
-                    (quote!(Result<#result, typed::RpcError>), quote!(typed::Unhandled::request(#method)))
-                }
-                true => (quote!(()), quote!(::std::future::ready(()))),
-            };
-            quote! {
-                #documentation
-                fn #name(
-                    &self,
-                    context: Context,
-                    #parameter
-                ) -> impl Future<Output = #output> + Send {
-                    let _ = #unused;
-                    #default
-                }
-            }
-        });
-        let name = role.item("Handler");
-        let when = match role.sub_session() {
-            Some(sub_session) => format!("while `{}` runs", sub_session.name),
-            None => "at any time".to_owned(),
-        };
-        let what = format!(
-            "Answers what the peer asks {when}.\n\n\
-             Implement the methods as `async fn`. A request that is not implemented is answered with\n\
-             *method not found*; if this side has announced a capability for it, that is reported when `serve`\n\
-             begins. A notification that is not implemented is ignored. A handler starts in \
-             the task of `serve`, and"
-        );
-        let what = attributes(&what.lines().map(str::to_owned).collect::<Vec<String>>());
-        quote! {
-            #what
-            /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-            /// A handler that panics fails its own message only: a request is answered with an error, and the session
-            /// lives on.
-            pub trait #name: Send + Sync + 'static {
-                #(#methods)*
+                #(#reports)*
             }
         }
     }

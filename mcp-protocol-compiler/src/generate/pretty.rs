@@ -6,6 +6,8 @@ mod tight;
 use proc_macro2::TokenStream;
 use syn::visit_mut::VisitMut;
 
+pub(super) use rows::entries;
+
 /// The code, formatted, with a blank line between items and between methods.
 ///
 /// ```

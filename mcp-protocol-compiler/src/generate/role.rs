@@ -16,10 +16,7 @@ impl Generator<'_> {
     pub(super) fn role(&self, role: &RolePlan) -> TokenStream {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
-        code.extend(role.states.iter().map(|state| self.steps(role, state)));
-        for sub_session in &role.sub_sessions {
-            code.extend(sub_session.states.iter().map(|state| self.steps(sub_session, state)));
-        }
+        code.extend(self.methods(role));
         code.extend(self.role_module(role));
         code
     }
@@ -74,6 +71,14 @@ impl Generator<'_> {
                 #(#states)*
             }
         }
+    }
+
+    /// The methods of the role's session values and of its sub-sessions', state by state.
+    fn methods(&self, role: &RolePlan) -> TokenStream {
+        let owners = std::iter::once(role).chain(&role.sub_sessions);
+        let states = owners.flat_map(|owner| owner.states.iter().map(move |state| (owner, state)));
+        let states: TokenStream = states.map(|(owner, state)| self.steps(owner, state)).collect();
+        if states.is_empty() { states } else { quote!(typed::roles::methods! { #states }) }
     }
 
     fn steps(&self, role: &RolePlan, state: &StatePlan) -> TokenStream {

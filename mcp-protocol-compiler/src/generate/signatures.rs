@@ -1,6 +1,10 @@
 //! The API alone, for a review that is not about how it is done.
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::quote;
 use syn::visit_mut::VisitMut;
+
+use super::pretty::entries;
 
 /// What macros have rows that say nothing of the API.
 const PRIVATE: [&str; 1] = ["payloads"];
@@ -29,13 +33,14 @@ struct Signatures;
 
 impl VisitMut for Signatures {
     fn visit_file_mut(&mut self, file: &mut syn::File) {
-        file.items.retain(is_api);
+        let items = std::mem::take(&mut file.items);
+        file.items = items.into_iter().flat_map(written_out).filter(is_api).collect();
         syn::visit_mut::visit_file_mut(self, file);
     }
 
     fn visit_item_mod_mut(&mut self, module: &mut syn::ItemMod) {
         if let Some((_, items)) = &mut module.content {
-            items.retain(is_api);
+            *items = std::mem::take(items).into_iter().flat_map(written_out).filter(is_api).collect();
         }
         syn::visit_mut::visit_item_mod_mut(self, module);
     }
@@ -64,6 +69,71 @@ impl VisitMut for Signatures {
     }
 }
 
+/// A macro whose rows are methods or variants becomes the items that it writes.
+fn written_out(item: syn::Item) -> Vec<syn::Item> {
+    let syn::Item::Macro(rows) = &item else { return vec![item] };
+    let tokens = rows.mac.tokens.clone();
+    let items = match rows.mac.path.segments.last().map(|last| last.ident.to_string()).as_deref() {
+        Some("methods") => blocks(tokens),
+        Some("incoming") => incoming(tokens),
+        Some("next") => next(tokens),
+        _ => return vec![item],
+    };
+    syn::parse2::<syn::File>(items).map(|file| file.items).unwrap_or_else(|_| vec![item])
+}
+
+/// The `impl` blocks of values, with methods in the place of their rows.
+fn blocks(tokens: TokenStream) -> TokenStream {
+    let written = |tree: TokenTree| match tree {
+        TokenTree::Group(block) if block.delimiter() == Delimiter::Brace => {
+            let methods = entries(block.stream()).into_iter().map(|row| split(&row, ["=", ">"]).0);
+            quote!({ #(#methods {})* })
+        }
+        other => other.into(),
+    };
+    tokens.into_iter().map(written).collect()
+}
+
+/// The trait of what answers the peer, and the enum of what it sends.
+fn incoming(tokens: TokenStream) -> TokenStream {
+    let mut rows = entries(tokens).into_iter();
+    let mut names = words(rows.next());
+    let (handler, incoming) = (names.next(), names.next());
+    let (methods, variants): (Vec<TokenStream>, Vec<TokenStream>) =
+        rows.map(|row| (split(&row, ["=", ">"]).0, split(&row, ["as"]).1)).unzip();
+    quote! {
+        pub trait #handler: Send + Sync + 'static { #(#methods {})* }
+        pub enum #incoming { #(#variants,)* }
+    }
+}
+
+/// The enum of what may come next.
+fn next(tokens: TokenStream) -> TokenStream {
+    let mut rows = entries(tokens).into_iter();
+    let mut names = words(rows.next());
+    // Behind `or` stands the variant for the end of the session.
+    let (name, closed) = (names.next(), names.nth(1).map(|closed| quote!(#closed,)));
+    let variants = rows.map(|row| split(&row, ["=", ">"]).0);
+    quote!(pub enum #name { #closed #(#variants,)* })
+}
+
+/// The names of a row, without its attributes.
+fn words(row: Option<Vec<TokenTree>>) -> impl Iterator<Item = TokenTree> {
+    row.unwrap_or_default().into_iter().filter(|tree| matches!(tree, TokenTree::Ident(_)))
+}
+
+/// What stands before some signs or a word, and behind them.
+fn split<const N: usize>(row: &[TokenTree], around: [&str; N]) -> (TokenStream, TokenStream) {
+    let is_here = |trees: &[TokenTree]| trees.iter().zip(around).all(|(tree, sign)| tree.to_string() == sign);
+    let place = row.windows(N).position(is_here).unwrap_or(row.len());
+    let (before, behind) = row.split_at(place);
+    (before.iter().cloned().collect(), behind.iter().skip(N).cloned().collect())
+}
+
+fn is_macro(item: &syn::ItemMacro, name: &str) -> bool {
+    item.mac.path.segments.last().is_some_and(|last| last.ident == name)
+}
+
 /// Whether an item is part of the API.
 fn is_api(item: &syn::Item) -> bool {
     let public = |vis: &syn::Visibility| matches!(vis, syn::Visibility::Public(_));
@@ -79,10 +149,7 @@ fn is_api(item: &syn::Item) -> bool {
             let public = |item: &syn::ImplItem| matches!(item, syn::ImplItem::Fn(item) if public(&item.vis));
             item.trait_.is_none() && item.items.iter().any(public)
         }
-        syn::Item::Macro(item) => {
-            let name = item.mac.path.segments.last().map(|last| last.ident.to_string());
-            !name.is_some_and(|name| PRIVATE.contains(&name.as_str()))
-        }
+        syn::Item::Macro(item) => !PRIVATE.iter().any(|name| is_macro(item, name)),
         _ => false,
     }
 }

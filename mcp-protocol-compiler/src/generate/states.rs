@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::docs::{after, attributes, links, message_lines};
+use super::docs::{after, attributes, links, message_lines, with_code};
 use super::generator::Generator;
 use super::tables;
 use super::types::Scope;
@@ -17,19 +17,15 @@ use crate::plan::{MarkedState, Marker, role_module, state as state_at};
 impl Generator<'_> {
     /// The markers, in order of appearance.
     pub(super) fn markers(&self) -> TokenStream {
-        self.plan.markers.iter().map(|marker| self.marker(marker)).collect()
+        let rows: TokenStream = self.plan.markers.iter().map(|marker| self.marker(marker)).collect();
+        if rows.is_empty() { rows } else { quote!(typed::roles::markers! { #rows }) }
     }
 
     fn marker(&self, marker: &Marker) -> TokenStream {
         let name = ident(&marker.name);
         let allow = &self.allow;
         let documentation = attributes(&self.marker_lines(marker));
-        quote! {
-            #documentation
-            #allow
-            #[derive(Debug)]
-            pub struct #name;
-        }
+        quote!(#documentation #allow #name;)
     }
 
     fn marker_lines(&self, marker: &Marker) -> Vec<String> {
@@ -69,13 +65,12 @@ impl Generator<'_> {
                 Only::NONE => "",
                 _ => ", in which sub-sessions are suspended",
             };
-            own.push(format!("A state of {roles}{aliases}{rest}; {place}:"));
             // Only a definition's text says all of a state; the text of another is one action of it.
-            if self.docs.is_definition(state.span) {
-                own.extend(self.docs.fragment(state.span));
-            } else {
-                own.extend(self.state_type(automaton, state));
-            }
+            let code = match definition {
+                true => self.docs.fragment(state.span),
+                false => self.state_type(automaton, state),
+            };
+            own.extend(with_code(format!("A state of {roles}{aliases}{rest}; {place}"), code));
         }
         after(&written, own)
     }
@@ -103,14 +98,7 @@ impl Generator<'_> {
         if state.may_close || state.peer_may_close || state.kind == StateKind::End {
             branches.push("End".to_owned());
         }
-        if branches.is_empty() {
-            return Vec::new();
-        }
-        let branches = branches.join(&format!("\n{operator} "));
-        let mut lines = vec![String::new(), "```text".to_owned()];
-        lines.extend(branches.lines().map(str::to_owned));
-        lines.push("```".to_owned());
-        lines
+        branches.join(&format!("\n{operator} ")).lines().map(str::to_owned).collect()
     }
 
     /// The constants that name capabilities; nothing where no message requires any.

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
-use super::docs::{described, errors, link, links, method_link, needs, type_of};
+use super::docs::{described, errors, filled, link, links, method_link, needs, type_of};
 use super::generator::Generator;
 use super::types::Scope;
 use crate::plan::{Method, MethodKind, RolePlan, StatePlan};
@@ -117,6 +117,7 @@ impl Generator<'_> {
             None => {}
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
+        let mut lines = filled(lines);
         let place = self.docs.place(method.span);
         let states =
             role.states_with(&method.name, |states| links(states.iter().map(String::as_str), Scope::Top));

@@ -13,12 +13,12 @@ use crate::plan::{
 };
 
 impl Generator<'_> {
-    /// One method of a state.
+    /// The row of one method of a state.
     pub(super) fn method(&self, role: &RolePlan, state: &StatePlan, method: &Method) -> TokenStream {
         let mut code = attributes(&self.method_lines(role, state, method));
         let name = ident(&method.name);
         let here = state.index;
-        let body = match &method.what {
+        let row = match &method.what {
             MethodKind::Send { message, target } => self.send(role, &name, *message, here, *target),
             MethodKind::Exchange { request, replies, target, .. } => {
                 self.exchange(role, &name, (*request, replies), here, *target)
@@ -31,56 +31,39 @@ impl Generator<'_> {
             MethodKind::Refuse { request, target } => self.refuse(role, &name, *request, *target),
             MethodKind::Cancelled { request } => {
                 let constant = self.constant(*request);
-                quote! {
-                    pub async fn #name(&self) {
-                        self.session.cancelled(messages::#constant).await;
-                    }
-                }
+                quote!(pub async fn #name(&self) => cancelled(#constant);)
             }
             MethodKind::Call(call) => {
-                let (parameter, value) = self.argument(call.request, Scope::Top);
+                let parameter = self.parameter(call.request, Scope::Top);
                 let constant = self.constant(call.request);
                 let module = ident(role_module(role.automaton.side));
                 let alias = self.call_alias(call.request);
                 let result = self.answer(role, call.request, &call.replies, Scope::Top);
-                quote! {
-                    pub fn #name(&self, #parameter) -> #module::#alias<'_, #result> {
-                        self.session.call(messages::#constant, #value)
-                    }
-                }
+                quote!(pub fn #name(&self #parameter) -> #module::#alias<'_, #result> => call(#constant);)
             }
             MethodKind::Pages(call) => {
-                let (parameter, value) = self.argument(call.request, Scope::Top);
+                let parameter = self.parameter(call.request, Scope::Top);
                 let constant = self.constant(call.request);
                 let result = self.answer(role, call.request, &call.replies, Scope::Top);
                 let (cursor, next) = self.cursors(call.request);
                 quote! {
-                    pub fn #name(&self, #parameter) -> typed::Pages<'_, #result> {
-                        self.session.pages(messages::#constant, #value, &[#(#cursor),*], &[#(#next),*])
-                    }
+                    pub fn #name(&self #parameter) -> typed::Pages<'_, #result>
+                        => pages(#constant, [#(#cursor),*], [#(#next),*]);
                 }
             }
             MethodKind::Notify { message } => {
-                let (parameter, value) = self.argument(*message, Scope::Top);
+                let parameter = self.parameter(*message, Scope::Top);
                 let constant = self.constant(*message);
-                quote! {
-                    pub fn #name(&self, #parameter) -> typed::Notify<'_> {
-                        self.session.notify(messages::#constant, #value)
-                    }
-                }
+                quote!(pub fn #name(&self #parameter) -> typed::Notify<'_> => notify(#constant);)
             }
             MethodKind::Open { message, opening } => self.open(role, &name, *message, opening),
             MethodKind::OpenExchange { request, reply, target, opening } => {
                 self.open_exchange(role, &name, (*request, *reply), *target, opening)
             }
             MethodKind::Split { parts } => self.split(role, parts),
-            MethodKind::Close => quote! {
-                pub fn close(self) -> typed::Closing {
-                    self.session.close()
-                }
-            },
+            MethodKind::Close => quote!(pub fn close(self) -> typed::Closing => close();),
         };
-        code.extend(body);
+        code.extend(row);
         code
     }
 
@@ -92,22 +75,14 @@ impl Generator<'_> {
         here: StateIndex,
         target: StateIndex,
     ) -> TokenStream {
-        let (parameter, value) = self.argument(message, Scope::Top);
+        let parameter = self.parameter(message, Scope::Top);
         let constant = self.constant(message);
         let error = &self.error;
         if here == target {
-            return quote! {
-                pub async fn #name(&mut self, #parameter) -> Result<(), #error> {
-                    self.session.send_here(messages::#constant, #value).await
-                }
-            };
+            return quote!(pub async fn #name(&mut self #parameter) -> Result<(), #error> => send_here(#constant););
         }
         let next = self.alone(role, target);
-        quote! {
-            pub fn #name(self, #parameter) -> typed::Step<#next, typed::StepError<Self>> {
-                self.session.send_on(messages::#constant, #value)
-            }
-        }
+        quote!(pub fn #name(self #parameter) -> typed::Step<#next, typed::StepError<Self>> => send_on(#constant);)
     }
 
     fn exchange(
@@ -118,16 +93,15 @@ impl Generator<'_> {
         here: StateIndex,
         target: StateIndex,
     ) -> TokenStream {
-        let (parameter, value) = self.argument(request, Scope::Top);
+        let parameter = self.parameter(request, Scope::Top);
         let constant = self.constant(request);
         let result = self.answer(role, request, replies, Scope::Top);
         if here == target {
             let cancellable = self.plan.message(request).is_some_and(|message| message.table.cancellable);
             let cancellable = cancellable.then(|| quote!(, typed::Cancellable));
             return quote! {
-                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result #cancellable> {
-                    self.session.exchange_here(messages::#constant, #value)
-                }
+                pub fn #name(&mut self #parameter) -> typed::Exchange<'_, #result #cancellable>
+                    => exchange_here(#constant);
             };
         }
         let next = self.alone(role, target);
@@ -138,11 +112,7 @@ impl Generator<'_> {
             (true, true) => (quote!(()), quote!(exchange_last)),
             (false, true) => (result, quote!(exchange_last)),
         };
-        quote! {
-            pub fn #name(self, #parameter) -> typed::Advance<#output, Self> {
-                self.session.#exchange(messages::#constant, #value)
-            }
-        }
+        quote!(pub fn #name(self #parameter) -> typed::Advance<#output, Self> => #exchange(#constant);)
     }
 
     /// A linear request whose replies lead to different states: what comes is the choice of the state in between.
@@ -153,14 +123,13 @@ impl Generator<'_> {
         request: MessageIndex,
         waiting: StateIndex,
     ) -> TokenStream {
-        let (parameter, value) = self.argument(request, Scope::Top);
+        let parameter = self.parameter(request, Scope::Top);
         let constant = self.constant(request);
         let module = ident(role_module(role.automaton.side));
         let choice = ident(&state(&role.automaton, waiting).map_or_else(String::new, next_name));
         quote! {
-            pub fn #name(self, #parameter) -> typed::Advance<#module::#choice, Self> {
-                self.session.exchange_next(messages::#constant, #value, #module::#choice::read)
-            }
+            pub fn #name(self #parameter) -> typed::Advance<#module::#choice, Self>
+                => exchange_next(#constant, #module::#choice);
         }
     }
 
@@ -177,11 +146,7 @@ impl Generator<'_> {
         let error = &self.error;
         if here == target {
             let payload = self.payload(message, Scope::Top);
-            return quote! {
-                pub async fn #name(&mut self) -> Result<#payload, #error> {
-                    self.session.receive_here(messages::#constant).await
-                }
-            };
+            return quote!(pub async fn #name(&mut self) -> Result<#payload, #error> => receive_here(#constant););
         }
         let error = self.step_error(role, refused);
         let payload = self.payload(message, Scope::Top);
@@ -192,11 +157,7 @@ impl Generator<'_> {
             (true, true) => (quote!(()), quote!(receive_last)),
             (false, true) => (payload, quote!(receive_last)),
         };
-        quote! {
-            pub fn #name(self) -> typed::Step<#output, #error> {
-                self.session.#take(messages::#constant)
-            }
-        }
+        quote!(pub fn #name(self) -> typed::Step<#output, #error> => #take(#constant);)
     }
 
     fn next(&self, role: &RolePlan, next: &NextPlan) -> TokenStream {
@@ -205,17 +166,11 @@ impl Generator<'_> {
         if next.here {
             let error = &self.error;
             return quote! {
-                pub async fn next(&mut self) -> Result<#module::#name, #error> {
-                    self.session.next_here(#module::#name::read).await
-                }
+                pub async fn next(&mut self) -> Result<#module::#name, #error> => next_here(#module::#name);
             };
         }
         let error = self.step_error(role, next.refused);
-        quote! {
-            pub fn next(self) -> typed::Step<#module::#name, #error> {
-                self.session.next_on(#module::#name::read)
-            }
-        }
+        quote!(pub fn next(self) -> typed::Step<#module::#name, #error> => next_on(#module::#name);)
     }
 
     fn refuse(
@@ -228,9 +183,8 @@ impl Generator<'_> {
         let constant = self.constant(request);
         let next = self.alone(role, target);
         quote! {
-            pub fn #name(self, error: typed::RpcError) -> typed::Step<#next, typed::StepError<Self>> {
-                self.session.refuse_on(messages::#constant, error)
-            }
+            pub fn #name(self, error: typed::RpcError) -> typed::Step<#next, typed::StepError<Self>>
+                => refuse_on(#constant);
         }
     }
 
@@ -247,20 +201,12 @@ impl Generator<'_> {
             let marker = ident(role.state_name(*part));
             quote!(#session<#marker>)
         });
-        let values = on().map(|(place, _)| {
-            let name = ordinal(place);
-            quote!(#session::at(#name))
-        });
-        let (types, values) = match on().count() {
-            1 => (quote!(#(#types)*), quote!(#(#values)*)),
-            _ => (quote!((#(#types,)*)), quote!((#(#values,)*))),
+        let values = on().map(|(place, _)| ordinal(place));
+        let types = match on().count() {
+            1 => quote!(#(#types)*),
+            _ => quote!((#(#types,)*)),
         };
-        quote! {
-            pub fn split(self) -> #types {
-                let [#(#patterns),*] = self.session.split();
-                #values
-            }
-        }
+        quote!(pub fn split(self) -> #types => split([#(#patterns),*], #(#values),*);)
     }
 
     /// The first message of a sub-session.
@@ -271,15 +217,11 @@ impl Generator<'_> {
         message: MessageIndex,
         opening: &Opening,
     ) -> TokenStream {
-        let (parameter, value) = self.argument(message, Scope::Top);
+        let parameter = self.parameter(message, Scope::Top);
         let constant = self.constant(message);
-        let (sub_session, next) = self.sub_session_in(role, opening, opening.start);
+        let next = self.sub_session_in(role, opening, opening.start);
         let error = &self.error;
-        quote! {
-            pub async fn #name(&self, #parameter) -> Result<#next, #error> {
-                self.session.open(messages::#constant, #value).await.map(#sub_session::at)
-            }
-        }
+        quote!(pub async fn #name(&self #parameter) -> Result<#next, #error> => open(#constant);)
     }
 
     fn open_exchange(
@@ -290,9 +232,9 @@ impl Generator<'_> {
         target: StateIndex,
         opening: &Opening,
     ) -> TokenStream {
-        let (parameter, value) = self.argument(request, Scope::Top);
+        let parameter = self.parameter(request, Scope::Top);
         let constant = self.constant(request);
-        let next = self.sub_session_in(role, opening, target).1;
+        let next = self.sub_session_in(role, opening, target);
         let (module, alias) = (ident(role_module(role.automaton.side)), self.call_alias(request));
         let (output, method) = match self.is_empty(reply) {
             true => (next, quote!(open_exchange_empty)),
@@ -301,38 +243,28 @@ impl Generator<'_> {
                 (quote!((#payload, #next)), quote!(open_exchange))
             }
         };
-        quote! {
-            pub fn #name(&self, #parameter) -> #module::#alias<'_, #output> {
-                self.session.#method(messages::#constant, #value)
-            }
-        }
+        quote!(pub fn #name(&self #parameter) -> #module::#alias<'_, #output> => #method(#constant);)
     }
 
-    /// A sub-session in a state: its type's path, and that with the marker.
-    fn sub_session_in(
-        &self,
-        role: &RolePlan,
-        opening: &Opening,
-        target: StateIndex,
-    ) -> (TokenStream, TokenStream) {
+    /// A sub-session in a state.
+    fn sub_session_in(&self, role: &RolePlan, opening: &Opening, target: StateIndex) -> TokenStream {
         let module = ident(role_module(role.automaton.side));
         let (sub_session, marker) = (ident(role.sub_session_name(opening)), ident(role.state_name(target)));
-        (quote!(#module::#sub_session), quote!(#module::#sub_session<#marker>))
+        quote!(#module::#sub_session<#marker>)
     }
 
-    /// The session in another state: its name, and its name with the marker.
-    fn session_in(&self, role: &RolePlan, target: StateIndex) -> (TokenStream, TokenStream) {
+    /// The session in another state.
+    fn session_in(&self, role: &RolePlan, target: StateIndex) -> TokenStream {
         let session = role.path();
         let marker = ident(role.state_name(target));
-        let full = quote!(#session<#marker>);
-        (session, full)
+        quote!(#session<#marker>)
     }
 
     /// What a step gives that brings nothing but the session. A sub-session that is over is nothing.
     fn alone(&self, role: &RolePlan, target: StateIndex) -> TokenStream {
         match role.is_over(target) {
             true => quote!(()),
-            false => self.session_in(role, target).1,
+            false => self.session_in(role, target),
         }
     }
 
@@ -340,7 +272,7 @@ impl Generator<'_> {
     fn step_error(&self, role: &RolePlan, refused: Option<StateIndex>) -> TokenStream {
         match refused.filter(|back| !role.is_over(*back)) {
             Some(back) => {
-                let back = self.session_in(role, back).1;
+                let back = self.session_in(role, back);
                 quote!(typed::StepError<#back>)
             }
             None => {
@@ -377,14 +309,14 @@ impl Generator<'_> {
         payloads.get(usize::from(message.0)).cloned().unwrap_or_else(|| quote!(()))
     }
 
-    /// The parameter that carries a message's payload, if there is one, and what is passed on.
-    pub(super) fn argument(&self, message: MessageIndex, scope: Scope) -> (Option<TokenStream>, TokenStream) {
-        let Some(payload) = self.carried(message, scope) else { return (None, quote!(&())) };
+    /// The parameter that carries a message's payload, if there is one, behind the comma after `self`.
+    pub(super) fn parameter(&self, message: MessageIndex, scope: Scope) -> Option<TokenStream> {
+        let payload = self.carried(message, scope)?;
         let name = match self.plan.message(message).map(|message| message.table.kind) {
             Some(Kind::Reply { .. }) => format_ident!("result"),
             _ => format_ident!("params"),
         };
-        (Some(quote!(#name: #payload)), quote!(&#name))
+        Some(quote!(, #name: #payload))
     }
 
     /// The type of what a message carries; nothing if it carries nothing.

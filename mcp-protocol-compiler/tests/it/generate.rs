@@ -328,7 +328,7 @@ fn one_message_of_a_key_may_be_open() {
     let alone = |keys: &str| {
         let signatures = signatures(&text(keys));
         let guest = signatures.split("impl Guest<Start> {").nth(1).unwrap().split("\n}").next().unwrap();
-        (guest.contains("fn forget"), signatures.contains("COOKED: notification"))
+        (guest.contains("fn forget"), signatures.contains("async fn cooked("))
     };
     let carried = "Watch.dish | Cooked.dish | Forget.dish";
     assert_eq!(alone(&format!("key dish = {carried}")), (false, false));

@@ -111,10 +111,11 @@ impl IncomingQueue {
         }
     }
 
-    /// A handler begins: each request that needs a capability, and whether the handler leaves it to its default method.
-    /// What this side has announced and no handler implements is reported.
-    pub fn begin_handler(&self, requests: &[(MessageIndex, bool)]) {
-        self.link.with(|engine| engine.handler_began(requests));
+    /// A handler begins: each request that needs a capability, and whether the handler leaves it to its default method;
+    /// nothing in the place of other messages. What this side has announced and no handler implements is reported.
+    pub fn begin_handler(&self, requests: &[Option<(MessageIndex, bool)>]) {
+        let requests: Vec<(MessageIndex, bool)> = requests.iter().copied().flatten().collect();
+        self.link.with(|engine| engine.handler_began(&requests));
     }
 
     /// Begins the handlers of the inputs at hand. Ready when the session has ended.

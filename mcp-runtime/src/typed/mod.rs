@@ -92,6 +92,6 @@ pub use responder::Responder;
 pub use session::Session;
 pub use step::{NotTaken, Step};
 pub(crate) use timer::{LazyTimer, room};
-pub use unhandled::{Unhandled, is_unhandled};
+pub use unhandled::{Unhandled, unhandled};
 pub use unread::Unread;
 pub use with_method::WithMethod;

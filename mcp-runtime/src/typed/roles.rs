@@ -1,14 +1,32 @@
 //! Macros for the methods that every generated session type, handle, context and queue has.
 
+mod context;
 mod handle;
+mod incoming;
+mod methods;
+mod next;
 
 #[doc(hidden)]
 pub use crate::{
-    __constructors as constructors, __context as context, __dispatch as dispatch, __handle as handle,
-    __handle_method as handle_method, __incoming as incoming, __payloads as payloads, __read as read,
-    __reference as reference, __role as role, __session as session, __sub_session as sub_session,
-    __unhandled as unhandled, __value as value,
+    __body as body, __constructors as constructors, __context as context, __dispatch as dispatch,
+    __handle as handle, __handle_method as handle_method, __handler_method as handler_method,
+    __incoming as incoming, __markers as markers, __method as method, __methods as methods, __next as next,
+    __payloads as payloads, __read as read, __reference as reference, __role as role, __session as session,
+    __sub_session as sub_session, __take as take, __unhandled as unhandled, __value as value,
 };
+
+/// The types that stand for the states of a session: `Uninit;`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __markers {
+    ($($(#[$($doc:tt)*])* $marker:ident;)*) => {
+        $(
+            $(#[$($doc)*])*
+            #[derive(Debug)]
+            pub struct $marker;
+        )*
+    };
+}
 
 /// What a session type has in every state: `McpClient is Client of PROTOCOL;`, what it can make, and its states.
 #[doc(hidden)]
@@ -99,17 +117,25 @@ macro_rules! __role {
     };
 }
 
-/// What a sub-session's type has in every state.
+/// A sub-session's type, and what it has in every state.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __sub_session {
     (
+        $(#[$($doc:tt)*])*
         $name:ident is $side:ident of $protocol:path;
         $(known by $id:ident;)?
         $(handle = $handle:ty;)?
         $(incoming = $queue:ty;)?
         $(state $marker:path = $state:path;)*
     ) => {
+        $(#[$($doc)*])*
+        #[must_use = "dropping a sub-session abandons it"]
+        pub struct $name<State> {
+            pub(super) session: $crate::__private::Session,
+            state: ::std::marker::PhantomData<fn() -> State>,
+        }
+
         $crate::__private::roles::session! { $name is $side of $protocol, true; $($marker = $state;)* }
 
         #[allow(dead_code, unreachable_pub)]
@@ -226,251 +252,6 @@ macro_rules! __constructors {
         }
     };
     ($name:ident<$marker:ident> is $side:ident of $protocol:path, $state:path) => {};
-}
-
-/// What every handler's context has.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __context {
-    (Context; $(peer = $handle:ty;)? $(reports = $reports:ident;)?) => {
-        /// What a handler has in addition to the message.
-        #[derive(Clone, Debug)]
-        pub struct Context {
-            context: $crate::__private::Context,
-        }
-
-        impl Context {
-            fn at(context: $crate::__private::Context) -> Self {
-                Self { context }
-            }
-
-            $(
-                /// Returns what may be sent to the peer while its message is handled.
-                pub fn peer(&self) -> $handle {
-                    <$handle>::at(self.context.handle())
-                }
-            )?
-
-            $(
-                /// Whether the peer wants reports on its request.
-                pub fn $reports(&self) -> bool {
-                    self.context.$reports()
-                }
-            )?
-
-            /// Waits until the peer cancels its request, or the session ends.
-            pub async fn cancelled(&self) {
-                self.context.cancelled().await
-            }
-
-            /// Waits until the peer has closed its side, or the session ends. A peer that has closed its side cancels
-            /// nothing any more, and reads replies alone: notifications to it are dropped. End here what only notifies.
-            pub async fn peer_closed(&self) {
-                self.context.peer_closed().await
-            }
-
-            /// Returns the error with which a handler answers that has given up because the peer has cancelled the
-            /// request.
-            pub fn cancelled_error(&self) -> $crate::RpcError {
-                self.context.cancelled_error()
-            }
-
-            /// Whether the peer has cancelled its request, or the session has ended. The answer to such a request is
-            /// sent only if the protocol says that the reply follows a cancel.
-            pub fn is_cancelled(&self) -> bool {
-                self.context.is_cancelled()
-            }
-
-            /// Ends the connection on which the peer waits for the answer, where the transport has one for each
-            /// request and the peer can come back for the rest, as over HTTP. The request goes on.
-            pub fn release_connection(&self) {
-                self.context.release_connection()
-            }
-
-            /// Returns what the transport knows of the message, if that is of this type: over HTTP, the head of its
-            /// request.
-            pub fn extension<T: ::std::any::Any + ::std::marker::Send + ::std::marker::Sync>(
-                &self,
-            ) -> ::std::option::Option<::std::sync::Arc<T>> {
-                self.context.extension()
-            }
-
-            /// Returns which peer sent the message, as far as the transport knows: over HTTP, by address and by principal.
-            pub fn peer_identity(&self) -> $crate::driver::PeerIdentity {
-                self.context.peer_identity()
-            }
-        }
-    };
-}
-
-/// What the peer may send at any time in a session or a sub-session: `PING: request() ping =>
-/// Ping(typed::Responder<()>);`. Each row is a variant of `Incoming`, how it is read, and the method of the handler that it
-/// is given to; `gated` means that it needs a capability.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __incoming {
-    ($incoming:ident, $queue:ident, $handler:ident, $subject:literal; $(
-        $message:ident: $kind:ident $carried:tt $method:ident $($gated:ident)?
-            => $variant:ident $(($($field:ty),+))?;
-    )*) => {
-        #[doc = concat!("A message that the peer may send at any time in the ", $subject, ".")]
-        #[allow(clippy::large_enum_variant, rustdoc::broken_intra_doc_links)]
-        #[derive(Debug)]
-        #[must_use = "a request that is dropped is answered with an error"]
-        pub enum $incoming {
-            $(
-                #[doc = concat!("See [`", stringify!($handler), "::", stringify!($method), "`].")]
-                $variant $(($($field),+))?,
-            )*
-        }
-
-        impl $incoming {
-            #[allow(clippy::result_large_err)]
-            fn read(arrival: $crate::__private::Arrival) -> ::std::result::Result<Self, $crate::__private::Unread> {
-                match arrival.message() {
-                    $(super::messages::$message => $crate::__private::roles::read! {
-                        $kind $carried arrival, $variant
-                    },)*
-                    _ => Err(arrival.unexpected()),
-                }
-            }
-        }
-
-        #[doc = concat!("The messages that the peer may send at any time in the ", $subject, ". Each goes to one consumer.")]
-        #[derive(Debug)]
-        pub struct $queue {
-            queue: $crate::__private::IncomingQueue,
-        }
-
-        impl $crate::session::Readable for $queue {
-            fn reader(&self) -> ::std::option::Option<$crate::__private::Reader<'_>> {
-                $crate::session::Readable::reader(&self.queue)
-            }
-        }
-
-        impl $queue {
-            pub(super) fn at(queue: $crate::__private::IncomingQueue) -> Self {
-                Self { queue }
-            }
-
-            #[doc = concat!("Returns the next message; `None` when the ", $subject, " is over.")]
-            pub async fn next(&self) -> ::std::option::Option<$incoming> {
-                self.queue.next($incoming::read).await
-            }
-
-            #[doc = concat!("Gives every message to a handler until the ", $subject, " is over, requests side by side.")]
-            pub fn serve(
-                self,
-                handler: impl $handler,
-            ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
-                self.begin_handler(&handler);
-                let handler = ::std::sync::Arc::new(handler);
-                self.queue.serve(::std::boxed::Box::new(move |arrival| Self::dispatch(handler.clone(), arrival)))
-            }
-
-            /// Names the requests that need a capability, and whether a handler leaves them to their default methods.
-            fn begin_handler<H: $handler>(&self, _: &H) {
-                self.queue.begin_handler(&[$($((
-                    super::messages::$message,
-                    $crate::__private::roles::unhandled! { $gated $kind $carried H, $method },
-                ),)?)*]);
-            }
-
-            fn dispatch(
-                handler: ::std::sync::Arc<impl $handler>,
-                arrival: $crate::__private::Arrival,
-            ) -> $crate::__private::Handling {
-                match arrival.message() {
-                    $(super::messages::$message => $crate::__private::roles::dispatch! {
-                        $kind $carried arrival, handler, $method
-                    },)*
-                    _ => arrival.reject(),
-                }
-            }
-        }
-    };
-}
-
-/// How a message becomes a variant.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __read {
-    (notification() $arrival:ident, $variant:ident) => {
-        $arrival.notification().map(|()| Self::$variant)
-    };
-    (notification($params:ident) $arrival:ident, $variant:ident) => {
-        $arrival.notification().map(Self::$variant)
-    };
-    (request() $arrival:ident, $variant:ident) => {
-        $arrival.request().map(|((), responder)| Self::$variant(responder))
-    };
-    (request($params:ident) $arrival:ident, $variant:ident) => {
-        $arrival.request().map(|($params, responder)| Self::$variant($params, responder))
-    };
-    (opening() $arrival:ident, $variant:ident) => {
-        $arrival.open().map(|((), session)| Self::$variant($crate::__private::InState::at(session)))
-    };
-    (opening($params:ident) $arrival:ident, $variant:ident) => {
-        $arrival
-            .open()
-            .map(|($params, session)| Self::$variant($params, $crate::__private::InState::at(session)))
-    };
-}
-
-/// How a message is given to a handler.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __dispatch {
-    (notification() $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.deliver(move |context, ()| async move { $handler.$method(Context::at(context)).await })
-    };
-    (notification($params:ident) $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.deliver(move |context, $params| async move {
-            $handler.$method(Context::at(context), $params).await
-        })
-    };
-    (request() $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.answer(move |context, ()| async move { $handler.$method(Context::at(context)).await })
-    };
-    (request($params:ident) $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.answer(move |context, $params| async move {
-            $handler.$method(Context::at(context), $params).await
-        })
-    };
-    (opening() $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.attend(move |context, (), session| async move {
-            $handler.$method(Context::at(context), $crate::__private::InState::at(session)).await
-        })
-    };
-    (opening($params:ident) $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.attend(move |context, $params, session| async move {
-            $handler.$method(Context::at(context), $params, $crate::__private::InState::at(session)).await
-        })
-    };
-}
-
-/// Whether a handler's method is the default one.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __unhandled {
-    (gated request() $handler:ident, $method:ident) => {
-        $crate::__private::is_unhandled(|(handler, context): (&'static $handler, _)| handler.$method(context))
-    };
-    (gated request($params:ident) $handler:ident, $method:ident) => {
-        $crate::__private::is_unhandled(|(handler, context, params): (&'static $handler, _, _)| {
-            handler.$method(context, params)
-        })
-    };
-    (gated opening() $handler:ident, $method:ident) => {
-        $crate::__private::is_unhandled(|(handler, context, opened): (&'static $handler, _, _)| {
-            handler.$method(context, opened)
-        })
-    };
-    (gated opening($params:ident) $handler:ident, $method:ident) => {
-        $crate::__private::is_unhandled(|(handler, context, params, opened): (&'static $handler, _, _, _)| {
-            handler.$method(context, params, opened)
-        })
-    };
 }
 
 /// Checks that payload types can be payloads: `Initialize: Both<types::InitializeParams>;`.

@@ -8,6 +8,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mcp_protocol_machine::protocol::{MessageIndex, Protocol};
+
+use super::session::Session;
 use crate::jsonrpc::RpcError;
 
 /// What the default method of a request returns.
@@ -16,16 +19,23 @@ pub struct Unhandled<T>(Option<T>);
 
 impl<R> Unhandled<Result<R, RpcError>> {
     /// A request that is answered with *method not found*.
-    pub fn request(method: &str) -> Self {
-        Unhandled(Some(Err(RpcError::method_not_found(method))))
+    pub fn request(protocol: &Protocol, message: MessageIndex) -> Self {
+        Unhandled(Some(Err(not_found(protocol, message))))
     }
 }
 
 impl Unhandled<()> {
-    /// A sub-session that was declined.
-    pub fn declined() -> Self {
+    /// A sub-session that is declined: what would open it is answered with *method not found*.
+    pub fn decline(protocol: &Protocol, message: MessageIndex, sub_session: Session) -> Self {
+        sub_session.decline(not_found(protocol, message));
         Unhandled(Some(()))
     }
+}
+
+fn not_found(protocol: &Protocol, message: MessageIndex) -> RpcError {
+    RpcError::method_not_found(
+        protocol.messages.get(usize::from(message.0)).map_or("", |message| &message.method),
+    )
 }
 
 impl<T> Unpin for Unhandled<T> {}
@@ -38,10 +48,10 @@ impl<T> Future for Unhandled<T> {
     }
 }
 
-/// Whether a method of a handler is the default one. Calls nothing.
-pub fn is_unhandled<A, F>(_: impl FnOnce(A) -> F) -> bool
+/// A request, and whether a handler's method for it is the default one. Calls nothing.
+pub fn unhandled<A, F>(request: MessageIndex, _: impl FnOnce(A) -> F) -> Option<(MessageIndex, bool)>
 where
     F: Future<Output: 'static> + 'static,
 {
-    TypeId::of::<F>() == TypeId::of::<Unhandled<F::Output>>()
+    Some((request, TypeId::of::<F>() == TypeId::of::<Unhandled<F::Output>>()))
 }

@@ -62,7 +62,7 @@ fn the_commands_of_the_page_do_what_it_says() {
     let difference = String::from_utf8(output.stdout).unwrap();
     let beginning = &blocks(&page, "diff")[0];
     assert!(difference.starts_with(beginning.as_str()), "{difference}");
-    assert!(difference.contains("\n+    pub fn send_wave(&self)"), "{difference}");
+    assert!(difference.contains("\n+        pub fn send_wave(&self)"), "{difference}");
     assert!(run(&folder, write).status.success());
     assert!(run(&folder, check).status.success());
 }

@@ -103,8 +103,11 @@ fn the_rust_shown_is_the_rust_generated() {
         if block.has("session") && !block.has("prelude") && block.value("fails").is_none() {
             let compilation = compiled(&whole(block, &prelude));
             code = match &compilation.protocol {
+                // The public items, and what is behind them.
                 Some(protocol) => {
-                    generate::expand(protocol, &compilation.sources, &Default::default()).unwrap()
+                    let sources = &compilation.sources;
+                    let api = generate::signatures(protocol, sources).unwrap();
+                    api + "\n" + &generate::expand(protocol, sources, &Default::default()).unwrap()
                 }
                 None => String::new(),
             };

@@ -33,7 +33,8 @@ pub(super) fn print(item: &syn::ItemMacro, indent: usize, out: &mut String) {
 fn rows(tokens: TokenStream, indent: usize, out: &mut String) {
     for (place, entry) in entries(tokens).iter().enumerate() {
         let mut tokens = entry.as_slice();
-        if place > 0 && tokens.first().is_some_and(|first| is_punct(first, '#')) {
+        let is_block = is_impl(entry);
+        if place > 0 && (is_block || tokens.first().is_some_and(|first| is_punct(first, '#'))) {
             out.push('\n');
         }
         while let [TokenTree::Punct(_), TokenTree::Group(attribute), rest @ ..] = tokens {
@@ -50,7 +51,8 @@ fn rows(tokens: TokenStream, indent: usize, out: &mut String) {
         if let Some((head, inner)) = entries_inside(tokens) {
             let _ = writeln!(out, "{:indent$}{} {{", "", flat(head.iter().cloned()));
             rows(inner, indent + 4, out);
-            let _ = writeln!(out, "{:indent$}}};", "");
+            let end = if is_block { "}" } else { "};" };
+            let _ = writeln!(out, "{:indent$}{end}", "");
             continue;
         }
         let text = broken(tokens, indent, 1);
@@ -65,18 +67,27 @@ fn entries_inside(tokens: &[TokenTree]) -> Option<(&[TokenTree], TokenStream)> {
     (group.delimiter() == Delimiter::Brace && has_entries).then(|| (head, group.stream()))
 }
 
-/// The tokens up to each `;`.
-fn entries(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
-    let mut entries = vec![Vec::new()];
+/// The tokens up to each `;`, or up to the end of each `impl`.
+pub(in crate::generate) fn entries(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
+    let mut entries: Vec<Vec<TokenTree>> = vec![Vec::new()];
     for tree in tokens {
         if matches!(&tree, TokenTree::Punct(punct) if punct.as_char() == ';') {
             entries.push(Vec::new());
         } else if let Some(entry) = entries.last_mut() {
+            let is_body = matches!(&tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
             entry.push(tree);
+            if is_body && is_impl(entry) {
+                entries.push(Vec::new());
+            }
         }
     }
     entries.retain(|entry| !entry.is_empty());
     entries
+}
+
+/// Whether an entry is an `impl` with rows inside, behind its attributes.
+fn is_impl(entry: &[TokenTree]) -> bool {
+    entry.iter().any(|tree| matches!(tree, TokenTree::Ident(name) if name == "impl"))
 }
 
 /// The text of `#[doc = "…"]`.
@@ -94,14 +105,9 @@ fn broken(tokens: &[TokenTree], indent: usize, behind: usize) -> String {
     if let Some(line) = fitted(tokens, indent, behind) {
         return line;
     }
-    if let Some(place) = tokens
-        .iter()
-        .zip(tokens.iter().skip(1))
-        .position(|(one, other)| is_punct(one, '=') && is_punct(other, '>'))
-    {
-        let (before, after) = tokens.split_at(place);
-        let (before, after) = (flat(before.iter().cloned()), flat(after.iter().cloned()));
-        return format!("{before}\n{:width$}{after}", "", width = indent + 4);
+    if let Some(place) = arrow(tokens, '=') {
+        let (signature, action) = tokens.split_at(place);
+        return action_below(signature, action, indent, behind);
     }
     let alternatives = alternatives(tokens);
     if let [first, further @ ..] = alternatives.as_slice()
@@ -129,6 +135,41 @@ fn broken(tokens: &[TokenTree], indent: usize, behind: usize) -> String {
         text.push_str(&format!("\n{:width$}{link}", ""));
     }
     text
+}
+
+/// A signature, and what is done below it. A signature that is too long is broken before what it returns.
+fn action_below(signature: &[TokenTree], action: &[TokenTree], indent: usize, behind: usize) -> String {
+    let width = indent + 4;
+    let (head, output) = match fitted(signature, indent, 0) {
+        Some(line) => (line, String::new()),
+        None => {
+            let (head, output) = signature.split_at(arrow(signature, '-').unwrap_or(signature.len()));
+            (fitted(head, indent, 0).unwrap_or_else(|| opened(head, indent)), flat(output.iter().cloned()))
+        }
+    };
+    let fits = |line: &str, indent: usize| indent + line.chars().count() + behind <= WIDTH;
+    let action = match flat(action.iter().cloned()) {
+        line if fits(&line, width) => line,
+        line => line.replacen(" as ", &format!("\n{:width$}as ", "", width = width + 4), 1),
+    };
+    if output.is_empty() {
+        // Behind parameters in lines of their own there is room.
+        let last = head.rsplit_once('\n').map(|(_, last)| format!("{} {action}", last.trim_start()));
+        return match last.is_some_and(|last| !last.contains('\n') && fits(&last, indent)) {
+            true => format!("{head} {action}"),
+            false => format!("{head}\n{:width$}{action}", ""),
+        };
+    }
+    match format!("{output} {action}") {
+        line if fits(&line, width) => format!("{head}\n{:width$}{line}", ""),
+        _ => format!("{head}\n{:width$}{output}\n{:width$}{action}", "", ""),
+    }
+}
+
+/// Where `=>` or `->` stands, by its first sign.
+fn arrow(tokens: &[TokenTree], first: char) -> Option<usize> {
+    let pairs = tokens.iter().zip(tokens.iter().skip(1));
+    pairs.into_iter().position(|(one, other)| is_punct(one, first) && is_punct(other, '>'))
 }
 
 /// The tokens on one line, if they fit there.
@@ -180,7 +221,14 @@ fn opened(tokens: &[TokenTree], indent: usize) -> String {
                 let comma = if ends { "" } else { "," };
                 format!("\n{:width$}{}{comma}", "", broken(tokens, width, comma.len()))
             };
-            let items: String = all.iter().map(item).collect();
+            let on_one_line: Vec<String> = all.iter().map(|tokens| flat(tokens.iter().cloned())).collect();
+            let on_one_line = format!("{},", on_one_line.join(", "));
+            // A list whose items have room on one line does not need one for each.
+            let is_list = group.delimiter() == Delimiter::Bracket && all.len() > 1;
+            let items = match is_list && width + on_one_line.chars().count() <= WIDTH {
+                true => format!("\n{:width$}{on_one_line}", ""),
+                false => all.iter().map(item).collect(),
+            };
             format!("{before}{}{items}\n{:indent$}{}", open.trim_end(), "", close.trim_start())
         }
     }

@@ -6,10 +6,18 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __handle {
-    ($name:ident of super::$owner:path, $error:ident; $(
+    ($(#[$($doc:tt)*])* $name:ident of super::$owner:path, $error:ident; $(
         $method:ident($($params:ty)?) $(-> $output:ty)? => $how:ident($message:ident $(, $cursor:tt, $next:tt)?)
             $(see $documented:ident)?;
     )*) => {
+        $(#[$($doc)*])*
+        ///
+        /// A message that the state does not permit is refused before it is written.
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            handle: $crate::__private::Handle,
+        }
+
         impl $name {
             pub(super) fn at(handle: $crate::__private::Handle) -> Self {
                 Self { handle }

@@ -12,43 +12,25 @@ use super::wire as types;
 #[allow(unreachable_pub, unused_imports)]
 pub use runtime::Error as OrdersError;
 
-/// A state of [`Guest`]; `orders.session`:
-///
-/// ```text
-/// !Greet . AwaitingWelcome
-/// ```
-///
-/// A state of [`Waiter`]; `orders.session`:
-///
-/// ```text
-/// ?Greet . BeforeWelcome
-/// ```
-#[derive(Debug)]
-pub struct Start;
+typed::roles::markers! {
+    /// A state of [`Guest`]; `orders.session`: `!Greet . AwaitingWelcome`
+    ///
+    /// A state of [`Waiter`]; `orders.session`: `?Greet . BeforeWelcome`
+    Start;
 
-/// A state of [`Guest`]; `orders.session`:
-///
-/// ```text
-/// ?Welcome . Seated
-/// ```
-#[derive(Debug)]
-pub struct AwaitingWelcome;
+    /// A state of [`Guest`]; `orders.session`: `?Welcome . Seated`
+    AwaitingWelcome;
 
-/// A state of [`Guest`] and [`Waiter`]; `orders.session`:
-///
-/// ```text
-/// Seated = (*( !Order . ?reply . End ), *( ?News . End ))
-/// ```
-#[derive(Debug)]
-pub struct Seated;
+    /// A state of [`Guest`] and [`Waiter`]; `orders.session`:
+    ///
+    /// ```text
+    /// Seated = (*( !Order . ?reply . End ), *( ?News . End ))
+    /// ```
+    Seated;
 
-/// A state of [`Waiter`]; `orders.session`:
-///
-/// ```text
-/// !Welcome . Seated
-/// ```
-#[derive(Debug)]
-pub struct BeforeWelcome;
+    /// A state of [`Waiter`]; `orders.session`: `!Welcome . Seated`
+    BeforeWelcome;
+}
 
 /// A session of the client, in the state `State`; it starts in [`Start`].
 ///
@@ -71,55 +53,49 @@ typed::roles::role! {
     state Seated = tables::client::SEATED, resumable;
 }
 
-impl Guest<Start> {
-    /// Sends the request `greet`; the session goes on as [`AwaitingWelcome`].
-    ///
-    /// `!Greet . AwaitingWelcome`, `orders.session`; in [`Start`].
-    pub fn send_greet(self) -> typed::Step<Guest<AwaitingWelcome>, typed::StepError<Self>> {
-        self.session.send_on(messages::GREET, &())
+typed::roles::methods! {
+    impl Guest<Start> {
+        /// Sends the request `greet`; the session goes on as [`AwaitingWelcome`].
+        ///
+        /// `!Greet . AwaitingWelcome`, `orders.session`; in [`Start`].
+        pub fn send_greet(self) -> typed::Step<Guest<AwaitingWelcome>, typed::StepError<Self>>
+            => send_on(GREET);
+
+        /// Sends the request `greet` and waits for its reply; the session goes on as [`Seated`].
+        /// If the peer refuses, the session is [`Start`].
+        ///
+        /// `!Greet . ?Welcome . Seated`, `orders.session`; in [`Start`].
+        pub fn greet(self) -> typed::Advance<(typed::Value, Guest<Seated>), Self>
+            => exchange_on(GREET);
     }
 
-    /// Sends the request `greet` and waits for its reply; the session goes on as [`Seated`].
-    /// If the peer refuses, the session is [`Start`].
-    ///
-    /// `!Greet . ?Welcome . Seated`, `orders.session`; in [`Start`].
-    pub fn greet(self) -> typed::Advance<(typed::Value, Guest<Seated>), Self> {
-        self.session.exchange_on(messages::GREET, &())
-    }
-}
-
-impl Guest<AwaitingWelcome> {
-    /// Waits for `Welcome`, the reply to `greet`; the session goes on as [`Seated`].
-    /// If the peer refuses, the session is [`Start`].
-    ///
-    /// `?Welcome . Seated`, `orders.session`; in [`AwaitingWelcome`].
-    pub fn recv_welcome(
-        self,
-    ) -> typed::Step<(typed::Value, Guest<Seated>), typed::StepError<Guest<Start>>> {
-        self.session.receive_on(messages::WELCOME)
-    }
-}
-
-impl Guest<Seated> {
-    /// Sends the request `order` and returns its reply; any number at once.
-    /// Needs the capability `server.kitchen`.
-    ///
-    /// `*( !Order . ( ?Bill . End & ?Later . End ) )`, `orders.session`; in [`Seated`].
-    pub fn order(&self, params: types::Dishes) -> client::CancellableCall<'_, client::OrderReply> {
-        self.session.call(messages::ORDER, &params)
+    impl Guest<AwaitingWelcome> {
+        /// Waits for `Welcome`, the reply to `greet`; the session goes on as [`Seated`].
+        /// If the peer refuses, the session is [`Start`].
+        ///
+        /// `?Welcome . Seated`, `orders.session`; in [`AwaitingWelcome`].
+        pub fn recv_welcome(self)
+            -> typed::Step<(typed::Value, Guest<Seated>), typed::StepError<Guest<Start>>>
+            => receive_on(WELCOME);
     }
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `orders.session`; in [`Seated`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
+    impl Guest<Seated> {
+        /// Sends the request `order` and returns its reply; any number at once.
+        /// Needs the capability `server.kitchen`.
+        ///
+        /// `*( !Order . ( ?Bill . End & ?Later . End ) )`, `orders.session`; in [`Seated`].
+        pub fn order(&self, params: types::Dishes)
+            -> client::CancellableCall<'_, client::OrderReply> => call(ORDER);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `orders.session`; in [`Seated`].
+        pub fn close(self) -> typed::Closing => close();
     }
 }
 
 /// What goes with [`Guest`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
     use super::{messages, typed, types};
 
     /// A request that runs until its reply comes or it is cancelled.
@@ -130,57 +106,34 @@ pub mod client {
         types::Progress,
     >;
 
-    /// What `Guest` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Guest` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::Guest, OrdersError;
         order(types::Dishes) -> OrderReply => call(ORDER);
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        NEWS: notification(params) news => News(String);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// The notification `news`; may come in [`Seated`](super::Seated), `orders.session`.
-        fn news(&self, context: Context, params: String) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn news(&self, context: Context, params: String)
+            => notification(NEWS) as News(String);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `cooked` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`OrdersError`](super::OrdersError).
-        pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
-            self.context.report(messages::COOKED, &params).await
-        }
+        pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError>
+            => report(COOKED);
     }
 
     /// One of the replies to the request `order`; `orders.session`.
@@ -226,113 +179,75 @@ typed::roles::role! {
     state Seated = tables::server::SEATED, resumable;
 }
 
-impl Waiter<Start> {
-    /// Waits for the request `greet`; the session goes on as [`BeforeWelcome`].
-    ///
-    /// `?Greet . BeforeWelcome`, `orders.session`; in [`Start`].
-    pub fn recv_greet(self) -> typed::Step<Waiter<BeforeWelcome>, OrdersError> {
-        self.session.receive_empty(messages::GREET)
-    }
-}
-
-impl Waiter<BeforeWelcome> {
-    /// Sends `Welcome`, the reply to `greet`; the session goes on as [`Seated`].
-    ///
-    /// `!Welcome . Seated`, `orders.session`; in [`BeforeWelcome`].
-    pub fn send_welcome(
-        self,
-        result: typed::Value,
-    ) -> typed::Step<Waiter<Seated>, typed::StepError<Self>> {
-        self.session.send_on(messages::WELCOME, &result)
+typed::roles::methods! {
+    impl Waiter<Start> {
+        /// Waits for the request `greet`; the session goes on as [`BeforeWelcome`].
+        ///
+        /// `?Greet . BeforeWelcome`, `orders.session`; in [`Start`].
+        pub fn recv_greet(self) -> typed::Step<Waiter<BeforeWelcome>, OrdersError>
+            => receive_empty(GREET);
     }
 
-    /// Sends an error in reply to `greet`; the session goes on as [`Start`].
-    ///
-    /// `!GreetError . Start`, `orders.session`; in [`BeforeWelcome`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<Waiter<Start>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::GREET, error)
-    }
-}
+    impl Waiter<BeforeWelcome> {
+        /// Sends `Welcome`, the reply to `greet`; the session goes on as [`Seated`].
+        ///
+        /// `!Welcome . Seated`, `orders.session`; in [`BeforeWelcome`].
+        pub fn send_welcome(self, result: typed::Value)
+            -> typed::Step<Waiter<Seated>, typed::StepError<Self>> => send_on(WELCOME);
 
-impl Waiter<Seated> {
-    /// Sends the notification `news`.
-    ///
-    /// `*( !News . End )`, `orders.session`; in [`Seated`].
-    pub fn send_news(&self, params: String) -> typed::Notify<'_> {
-        self.session.notify(messages::NEWS, &params)
+        /// Sends an error in reply to `greet`; the session goes on as [`Start`].
+        ///
+        /// `!GreetError . Start`, `orders.session`; in [`BeforeWelcome`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<Waiter<Start>, typed::StepError<Self>> => refuse_on(GREET);
     }
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `orders.session`; in [`Seated`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
+    impl Waiter<Seated> {
+        /// Sends the notification `news`.
+        ///
+        /// `*( !News . End )`, `orders.session`; in [`Seated`].
+        pub fn send_news(&self, params: String) -> typed::Notify<'_> => notify(NEWS);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `orders.session`; in [`Seated`].
+        pub fn close(self) -> typed::Closing => close();
     }
 }
 
 /// What goes with [`Waiter`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
     use super::{messages, typed, types};
 
-    /// What `Waiter` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Waiter` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::Waiter, OrdersError;
         send_news(String) => notify(NEWS);
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        ORDER: request(params) order gated => Order(types::Dishes, typed::Responder<OrderReply>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// The request `order`; may come in [`Seated`](super::Seated), `orders.session`.
-        fn order(
-            &self,
-            context: Context,
-            params: types::Dishes,
-        ) -> impl Future<Output = Result<OrderReply, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("order")
-        }
+        async fn order(&self, context: Context, params: types::Dishes)
+            -> Result<OrderReply, typed::RpcError>
+            => request(ORDER, gated) as Order(types::Dishes, typed::Responder<OrderReply>);
     }
 
     typed::roles::context! {
         Context;
         peer = Handle;
         reports = wants_progress;
-    }
 
-    impl Context {
         /// Sends the notification `cooked` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
         ///
         /// # Errors
         /// See [`OrdersError`](super::OrdersError).
-        pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
-            self.context.report(messages::COOKED, &params).await
-        }
+        pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError>
+            => report(COOKED);
     }
 
     /// One of the replies to the request `order`; `orders.session`.
@@ -422,18 +337,14 @@ mod tables {
         tables::states! {
             START = State::linear("Start", &[send(m::GREET, AWAITING_WELCOME)]).endless();
             AWAITING_WELCOME = State::linear("AwaitingWelcome", &[
-                receive(m::WELCOME, SEATED),
-                refused(m::GREET_ERROR, START),
+                receive(m::WELCOME, SEATED), refused(m::GREET_ERROR, START),
             ])
             .endless();
             SEATED = State::replicated("Seated", &[
-                send(m::ORDER, AFTER_ORDER).spawn(),
-                receive(m::NEWS, END).spawn(),
+                send(m::ORDER, AFTER_ORDER).spawn(), receive(m::NEWS, END).spawn(),
             ]);
             AFTER_ORDER = State::linear("AfterOrder", &[
-                receive(m::BILL, END),
-                receive(m::LATER, END),
-                refused(m::ORDER_ERROR, END),
+                receive(m::BILL, END), receive(m::LATER, END), refused(m::ORDER_ERROR, END),
             ]);
             END = State::end("End", &[]);
         }
@@ -445,18 +356,14 @@ mod tables {
         tables::states! {
             START = State::linear("Start", &[receive(m::GREET, BEFORE_WELCOME)]).endless();
             BEFORE_WELCOME = State::linear("BeforeWelcome", &[
-                send(m::WELCOME, SEATED),
-                refuse(m::GREET_ERROR, START),
+                send(m::WELCOME, SEATED), refuse(m::GREET_ERROR, START),
             ])
             .endless();
             SEATED = State::replicated("Seated", &[
-                send(m::NEWS, END).spawn(),
-                receive(m::ORDER, AFTER_ORDER).spawn(),
+                send(m::NEWS, END).spawn(), receive(m::ORDER, AFTER_ORDER).spawn(),
             ]);
             AFTER_ORDER = State::linear("AfterOrder", &[
-                send(m::BILL, END),
-                send(m::LATER, END),
-                refuse(m::ORDER_ERROR, END),
+                send(m::BILL, END), send(m::LATER, END), refuse(m::ORDER_ERROR, END),
             ]);
             END = State::end("End", &[]);
         }

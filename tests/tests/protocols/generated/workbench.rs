@@ -9,133 +9,86 @@ use runtime::__private as typed;
 #[allow(unreachable_pub, unused_imports)]
 pub use runtime::Error as WorkbenchError;
 
-/// A state of [`Maker`]; `workbench.session`:
-///
-/// ```text
-/// !Hello . AwaitingWelcome
-/// ```
-///
-/// A state of [`Bench`]; `workbench.session`:
-///
-/// ```text
-/// ?Hello . BeforeWelcome
-/// ```
-#[derive(Debug)]
-pub struct Start;
+typed::roles::markers! {
+    /// A state of [`Maker`]; `workbench.session`: `!Hello . AwaitingWelcome`
+    ///
+    /// A state of [`Bench`]; `workbench.session`: `?Hello . BeforeWelcome`
+    Start;
 
-/// A state of [`Maker`]; `workbench.session`:
-///
-/// ```text
-/// ?Welcome . Making
-/// ```
-#[derive(Debug)]
-pub struct AwaitingWelcome;
+    /// A state of [`Maker`]; `workbench.session`: `?Welcome . Making`
+    AwaitingWelcome;
 
-/// A state of [`Maker`] and [`Bench`]; `workbench.session`:
-///
-/// ```text
-/// Making = (*Task, *Writing)
-/// ```
-#[derive(Debug)]
-pub struct Making;
+    /// A state of [`Maker`] and [`Bench`]; `workbench.session`: `Making = (*Task, *Writing)`
+    Making;
 
-/// A state of [`client::Task`]; `workbench.session`:
-///
-/// ```text
-/// ?Started . Running
-/// & ?Queued . Waiting
-/// & ?Denied . End
-/// ```
-///
-/// A state of [`server::Task`]; `workbench.session`:
-///
-/// ```text
-/// !Started . Running
-/// ⊕ !Queued . Waiting
-/// ⊕ !Denied . End
-/// ```
-#[derive(Debug)]
-pub struct AfterRun;
+    /// A state of [`client::Task`]; `workbench.session`:
+    ///
+    /// ```text
+    /// ?Started . Running
+    /// & ?Queued . Waiting
+    /// & ?Denied . End
+    /// ```
+    ///
+    /// A state of [`server::Task`]; `workbench.session`:
+    ///
+    /// ```text
+    /// !Started . Running
+    /// ⊕ !Queued . Waiting
+    /// ⊕ !Denied . End
+    /// ```
+    AfterRun;
 
-/// A state of [`client::Task`] and [`server::Task`]; `workbench.session`:
-///
-/// ```text
-/// Running = ?Output . Running & !Stop . ?reply . End
-/// ```
-#[derive(Debug)]
-pub struct Running;
+    /// A state of [`client::Task`] and [`server::Task`]; `workbench.session`:
+    ///
+    /// ```text
+    /// Running = ?Output . Running & !Stop . ?reply . End
+    /// ```
+    Running;
 
-/// A state of [`client::Task`]; `workbench.session`:
-///
-/// ```text
-/// ?Stopped . End
-/// ```
-#[derive(Debug)]
-pub struct AwaitingStopped;
+    /// A state of [`client::Task`]; `workbench.session`: `?Stopped . End`
+    AwaitingStopped;
 
-/// A state of [`client::Task`] and [`server::Task`]; `workbench.session`:
-///
-/// ```text
-/// Waiting = ?Output . Running
-/// ```
-#[derive(Debug)]
-pub struct Waiting;
+    /// A state of [`client::Task`] and [`server::Task`]; `workbench.session`:
+    ///
+    /// ```text
+    /// Waiting = ?Output . Running
+    /// ```
+    Waiting;
 
-/// A state of [`client::Writing`]; `workbench.session`:
-///
-/// ```text
-/// ?Drafted . Drafting
-/// ```
-#[derive(Debug)]
-pub struct AwaitingDrafted;
+    /// A state of [`client::Writing`]; `workbench.session`: `?Drafted . Drafting`
+    AwaitingDrafted;
 
-/// A state of [`client::Writing`] and [`server::Writing`]; `workbench.session`:
-///
-/// ```text
-/// Drafting = ?Spelling . Drafting & !Publish . ( ?Published . End & ?PublishError . End )
-/// ```
-#[derive(Debug)]
-pub struct Drafting;
+    /// A state of [`client::Writing`] and [`server::Writing`]; `workbench.session`:
+    ///
+    /// ```text
+    /// Drafting = ?Spelling . Drafting & !Publish . ( ?Published . End & ?PublishError . End )
+    /// ```
+    Drafting;
 
-/// A state of [`client::Writing`]; `workbench.session`:
-///
-/// ```text
-/// ?Published . End
-/// & ?PublishError . End
-/// ```
-///
-/// A state of [`server::Writing`]; `workbench.session`:
-///
-/// ```text
-/// !Published . End
-/// ⊕ !PublishError . End
-/// ```
-#[derive(Debug)]
-pub struct AfterPublish;
+    /// A state of [`client::Writing`]; `workbench.session`:
+    ///
+    /// ```text
+    /// ?Published . End
+    /// & ?PublishError . End
+    /// ```
+    ///
+    /// A state of [`server::Writing`]; `workbench.session`:
+    ///
+    /// ```text
+    /// !Published . End
+    /// ⊕ !PublishError . End
+    /// ```
+    AfterPublish;
 
-/// A state of [`Bench`]; `workbench.session`:
-///
-/// ```text
-/// !Welcome . Making
-/// ```
-#[derive(Debug)]
-pub struct BeforeWelcome;
+    /// A state of [`Bench`]; `workbench.session`: `!Welcome . Making`
+    BeforeWelcome;
 
-/// A state of [`server::Task`]; `workbench.session`:
-///
-/// ```text
-/// !Stopped . End
-/// ```
-#[derive(Debug)]
-pub struct BeforeStopped;
+    /// A state of [`server::Task`]; `workbench.session`: `!Stopped . End`
+    BeforeStopped;
 
-/// A state of [`server::Writing`]; `workbench.session`:
-///
-/// ```text
-/// !Drafted . Drafting
-/// ```
-#[derive(Debug)]
-pub struct BeforeDrafted;
+    /// A state of [`server::Writing`]; `workbench.session`: `!Drafted . Drafting`
+    BeforeDrafted;
+}
 
 /// A session of the client, in the state `State`; it starts in [`Start`].
 ///
@@ -158,231 +111,192 @@ typed::roles::role! {
     state Making = tables::client::MAKING, resumable;
 }
 
-impl Maker<Start> {
-    /// Sends the request `hello`; the session goes on as [`AwaitingWelcome`].
-    ///
-    /// `!Hello . AwaitingWelcome`, `workbench.session`; in [`Start`].
-    pub fn send_hello(self) -> typed::Step<Maker<AwaitingWelcome>, typed::StepError<Self>> {
-        self.session.send_on(messages::HELLO, &())
+typed::roles::methods! {
+    impl Maker<Start> {
+        /// Sends the request `hello`; the session goes on as [`AwaitingWelcome`].
+        ///
+        /// `!Hello . AwaitingWelcome`, `workbench.session`; in [`Start`].
+        pub fn send_hello(self) -> typed::Step<Maker<AwaitingWelcome>, typed::StepError<Self>>
+            => send_on(HELLO);
+
+        /// Sends the request `hello` and waits for its reply; the session goes on as [`Making`].
+        /// If the peer refuses, the session is [`Start`].
+        ///
+        /// `!Hello . ?Welcome . Making`, `workbench.session`; in [`Start`].
+        pub fn hello(self) -> typed::Advance<Maker<Making>, Self> => exchange_empty(HELLO);
     }
 
-    /// Sends the request `hello` and waits for its reply; the session goes on as [`Making`].
-    /// If the peer refuses, the session is [`Start`].
-    ///
-    /// `!Hello . ?Welcome . Making`, `workbench.session`; in [`Start`].
-    pub fn hello(self) -> typed::Advance<Maker<Making>, Self> {
-        self.session.exchange_empty(messages::HELLO, &())
-    }
-}
-
-impl Maker<AwaitingWelcome> {
-    /// Waits for `Welcome`, the reply to `hello`; the session goes on as [`Making`].
-    /// If the peer refuses, the session is [`Start`].
-    ///
-    /// `?Welcome . Making`, `workbench.session`; in [`AwaitingWelcome`].
-    pub fn recv_welcome(self) -> typed::Step<Maker<Making>, typed::StepError<Maker<Start>>> {
-        self.session.receive_empty(messages::WELCOME)
-    }
-}
-
-impl Maker<Making> {
-    /// Sends the request `task/run`, which opens a sub-session; it is [`AfterRun`].
-    ///
-    /// `*( !Run . AfterRun )`, `workbench.session`; in [`Making`].
-    ///
-    /// # Errors
-    /// See [`WorkbenchError`].
-    pub async fn send_run(
-        &self,
-        params: typed::Value,
-    ) -> Result<client::Task<AfterRun>, WorkbenchError> {
-        self.session.open(messages::RUN, &params).await.map(client::Task::at)
+    impl Maker<AwaitingWelcome> {
+        /// Waits for `Welcome`, the reply to `hello`; the session goes on as [`Making`].
+        /// If the peer refuses, the session is [`Start`].
+        ///
+        /// `?Welcome . Making`, `workbench.session`; in [`AwaitingWelcome`].
+        pub fn recv_welcome(self) -> typed::Step<Maker<Making>, typed::StepError<Maker<Start>>>
+            => receive_empty(WELCOME);
     }
 
-    /// Sends the request `draft/open`, which opens a sub-session; it is [`AwaitingDrafted`].
-    ///
-    /// `*( !Draft . AwaitingDrafted )`, `workbench.session`; in [`Making`].
-    ///
-    /// # Errors
-    /// See [`WorkbenchError`].
-    pub async fn send_draft(
-        &self,
-        params: typed::Value,
-    ) -> Result<client::Writing<AwaitingDrafted>, WorkbenchError> {
-        self.session.open(messages::DRAFT, &params).await.map(client::Writing::at)
+    impl Maker<Making> {
+        /// Sends the request `task/run`, which opens a sub-session; it is [`AfterRun`].
+        ///
+        /// `*( !Run . AfterRun )`, `workbench.session`; in [`Making`].
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`].
+        pub async fn send_run(&self, params: typed::Value)
+            -> Result<client::Task<AfterRun>, WorkbenchError> => open(RUN);
+
+        /// Sends the request `draft/open`, which opens a sub-session; it is [`AwaitingDrafted`].
+        ///
+        /// `*( !Draft . AwaitingDrafted )`, `workbench.session`; in [`Making`].
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`].
+        pub async fn send_draft(&self, params: typed::Value)
+            -> Result<client::Writing<AwaitingDrafted>, WorkbenchError> => open(DRAFT);
+
+        /// Sends the request `draft/open`, which opens a sub-session, and waits for its reply; the sub-session is [`Drafting`].
+        ///
+        /// `*( !Draft . ?Drafted . Drafting )`, `workbench.session`; in [`Making`].
+        pub fn draft(&self, params: typed::Value)
+            -> client::CancellableCall<'_, client::Writing<Drafting>> => open_exchange_empty(DRAFT);
+
+        /// Sends the request `draft/publish` and returns its reply; any number at once.
+        ///
+        /// `*( !Publish . ?Published . End )`, `workbench.session`; in [`Making`].
+        pub fn publish(&self, params: typed::Value) -> client::Call<'_, typed::Value>
+            => call(PUBLISH);
+
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `workbench.session`; in [`Making`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Sends the request `draft/open`, which opens a sub-session, and waits for its reply; the sub-session is [`Drafting`].
-    ///
-    /// `*( !Draft . ?Drafted . Drafting )`, `workbench.session`; in [`Making`].
-    pub fn draft(
-        &self,
-        params: typed::Value,
-    ) -> client::CancellableCall<'_, client::Writing<Drafting>> {
-        self.session.open_exchange_empty(messages::DRAFT, &params)
+    impl client::Task<AfterRun> {
+        /// Waits for `Started`, the reply to `task/run`; the sub-session goes on as [`Running`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Started . Running`, `workbench.session`; in [`AfterRun`].
+        pub fn recv_started(self)
+            -> typed::Step<(typed::Value, client::Task<Running>), WorkbenchError>
+            => receive_on(STARTED);
+
+        /// Waits for `Queued`, the reply to `task/run` (`if queued`); the sub-session goes on as [`Waiting`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Queued . Waiting`, `workbench.session`; in [`AfterRun`].
+        pub fn recv_queued(self)
+            -> typed::Step<(typed::Value, client::Task<Waiting>), WorkbenchError>
+            => receive_on(QUEUED);
+
+        /// Waits for `Denied`, the reply to `task/run` (`if denied`); the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Denied . End`, `workbench.session`; in [`AfterRun`].
+        pub fn recv_denied(self) -> typed::Step<typed::Value, WorkbenchError>
+            => receive_last(DENIED);
+
+        /// Waits for whatever the peer sends next. If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Started . Running & ?Queued . Waiting & ?Denied . End`, `workbench.session`; in [`AfterRun`].
+        pub fn next(self) -> typed::Step<client::AfterRunNext, WorkbenchError>
+            => next_on(client::AfterRunNext);
     }
 
-    /// Sends the request `draft/publish` and returns its reply; any number at once.
-    ///
-    /// `*( !Publish . ?Published . End )`, `workbench.session`; in [`Making`].
-    pub fn publish(&self, params: typed::Value) -> client::Call<'_, typed::Value> {
-        self.session.call(messages::PUBLISH, &params)
+    impl client::Task<Running> {
+        /// Waits for the notification `task/output`; the sub-session stays [`Running`].
+        ///
+        /// `?Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`].
+        pub async fn recv_output(&mut self) -> Result<typed::Value, WorkbenchError>
+            => receive_here(OUTPUT);
+
+        /// Sends the request `task/stop`; the sub-session goes on as [`AwaitingStopped`].
+        ///
+        /// `!Stop . AwaitingStopped`, `workbench.session`; in [`Running`].
+        pub fn send_stop(self, params: typed::Value)
+            -> typed::Step<client::Task<AwaitingStopped>, typed::StepError<Self>> => send_on(STOP);
+
+        /// Sends the request `task/stop` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is [`Running`].
+        ///
+        /// `!Stop . ?Stopped . End`, `workbench.session`; in [`Running`].
+        pub fn stop(self, params: typed::Value) -> typed::Advance<(), Self> => exchange_last(STOP);
     }
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `workbench.session`; in [`Making`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
-
-impl client::Task<AfterRun> {
-    /// Waits for `Started`, the reply to `task/run`; the sub-session goes on as [`Running`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Started . Running`, `workbench.session`; in [`AfterRun`].
-    pub fn recv_started(
-        self,
-    ) -> typed::Step<(typed::Value, client::Task<Running>), WorkbenchError> {
-        self.session.receive_on(messages::STARTED)
+    impl client::Task<AwaitingStopped> {
+        /// Waits for `Stopped`, the reply to `task/stop`; the sub-session is over.
+        /// If the peer refuses, the sub-session is [`Running`].
+        ///
+        /// `?Stopped . End`, `workbench.session`; in [`AwaitingStopped`].
+        pub fn recv_stopped(self) -> typed::Step<(), typed::StepError<client::Task<Running>>>
+            => receive_last(STOPPED);
     }
 
-    /// Waits for `Queued`, the reply to `task/run` (`if queued`); the sub-session goes on as [`Waiting`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Queued . Waiting`, `workbench.session`; in [`AfterRun`].
-    pub fn recv_queued(self) -> typed::Step<(typed::Value, client::Task<Waiting>), WorkbenchError> {
-        self.session.receive_on(messages::QUEUED)
+    impl client::Task<Waiting> {
+        /// Waits for the notification `task/output`; the sub-session goes on as [`Running`].
+        ///
+        /// `?Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
+        pub fn recv_output(self)
+            -> typed::Step<(typed::Value, client::Task<Running>), WorkbenchError>
+            => receive_on(OUTPUT);
     }
 
-    /// Waits for `Denied`, the reply to `task/run` (`if denied`); the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Denied . End`, `workbench.session`; in [`AfterRun`].
-    pub fn recv_denied(self) -> typed::Step<typed::Value, WorkbenchError> {
-        self.session.receive_last(messages::DENIED)
+    impl client::Writing<AwaitingDrafted> {
+        /// Waits for `Drafted`, the reply to `draft/open`; the sub-session goes on as [`Drafting`].
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Drafted . Drafting`, `workbench.session`; in [`AwaitingDrafted`].
+        pub fn recv_drafted(self) -> typed::Step<client::Writing<Drafting>, WorkbenchError>
+            => receive_empty(DRAFTED);
     }
 
-    /// Waits for whatever the peer sends next.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Started . Running & ?Queued . Waiting & ?Denied . End`, `workbench.session`; in [`AfterRun`].
-    pub fn next(self) -> typed::Step<client::AfterRunNext, WorkbenchError> {
-        self.session.next_on(client::AfterRunNext::read)
-    }
-}
+    impl client::Writing<Drafting> {
+        /// Waits for the notification `draft/spelling`; the sub-session stays [`Drafting`].
+        ///
+        /// `?Spelling . Drafting`, `workbench.session`; in [`Drafting`].
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`].
+        pub async fn recv_spelling(&mut self) -> Result<typed::Value, WorkbenchError>
+            => receive_here(SPELLING);
 
-impl client::Task<Running> {
-    /// Waits for the notification `task/output`; the sub-session stays [`Running`].
-    ///
-    /// `?Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
-    ///
-    /// # Errors
-    /// See [`WorkbenchError`].
-    pub async fn recv_output(&mut self) -> Result<typed::Value, WorkbenchError> {
-        self.session.receive_here(messages::OUTPUT).await
-    }
+        /// Sends the request `draft/publish`; the sub-session goes on as [`AfterPublish`].
+        ///
+        /// `!Publish . AfterPublish`, `workbench.session`; in [`Drafting`].
+        pub fn send_publish(self, params: typed::Value)
+            -> typed::Step<client::Writing<AfterPublish>, typed::StepError<Self>>
+            => send_on(PUBLISH);
 
-    /// Sends the request `task/stop`; the sub-session goes on as [`AwaitingStopped`].
-    ///
-    /// `!Stop . AwaitingStopped`, `workbench.session`; in [`Running`].
-    pub fn send_stop(
-        self,
-        params: typed::Value,
-    ) -> typed::Step<client::Task<AwaitingStopped>, typed::StepError<Self>> {
-        self.session.send_on(messages::STOP, &params)
+        /// Sends the request `draft/publish` and waits for its reply; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `!Publish . ?Published . End`, `workbench.session`; in [`Drafting`].
+        pub fn publish(self, params: typed::Value) -> typed::Advance<typed::Value, Self>
+            => exchange_last(PUBLISH);
     }
 
-    /// Sends the request `task/stop` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is [`Running`].
-    ///
-    /// `!Stop . ?Stopped . End`, `workbench.session`; in [`Running`].
-    pub fn stop(self, params: typed::Value) -> typed::Advance<(), Self> {
-        self.session.exchange_last(messages::STOP, &params)
-    }
-}
+    impl client::Writing<AfterPublish> {
+        /// Waits for `Published`, the reply to `draft/publish`; the sub-session is over.
+        /// If the peer refuses, the sub-session is over, too.
+        ///
+        /// `?Published . End`, `workbench.session`; in [`AfterPublish`].
+        pub fn recv_published(self) -> typed::Step<typed::Value, WorkbenchError>
+            => receive_last(PUBLISHED);
 
-impl client::Task<AwaitingStopped> {
-    /// Waits for `Stopped`, the reply to `task/stop`; the sub-session is over.
-    /// If the peer refuses, the sub-session is [`Running`].
-    ///
-    /// `?Stopped . End`, `workbench.session`; in [`AwaitingStopped`].
-    pub fn recv_stopped(self) -> typed::Step<(), typed::StepError<client::Task<Running>>> {
-        self.session.receive_last(messages::STOPPED)
-    }
-}
-
-impl client::Task<Waiting> {
-    /// Waits for the notification `task/output`; the sub-session goes on as [`Running`].
-    ///
-    /// `?Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
-    pub fn recv_output(self) -> typed::Step<(typed::Value, client::Task<Running>), WorkbenchError> {
-        self.session.receive_on(messages::OUTPUT)
-    }
-}
-
-impl client::Writing<AwaitingDrafted> {
-    /// Waits for `Drafted`, the reply to `draft/open`; the sub-session goes on as [`Drafting`].
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Drafted . Drafting`, `workbench.session`; in [`AwaitingDrafted`].
-    pub fn recv_drafted(self) -> typed::Step<client::Writing<Drafting>, WorkbenchError> {
-        self.session.receive_empty(messages::DRAFTED)
-    }
-}
-
-impl client::Writing<Drafting> {
-    /// Waits for the notification `draft/spelling`; the sub-session stays [`Drafting`].
-    ///
-    /// `?Spelling . Drafting`, `workbench.session`; in [`Drafting`].
-    ///
-    /// # Errors
-    /// See [`WorkbenchError`].
-    pub async fn recv_spelling(&mut self) -> Result<typed::Value, WorkbenchError> {
-        self.session.receive_here(messages::SPELLING).await
-    }
-
-    /// Sends the request `draft/publish`; the sub-session goes on as [`AfterPublish`].
-    ///
-    /// `!Publish . AfterPublish`, `workbench.session`; in [`Drafting`].
-    pub fn send_publish(
-        self,
-        params: typed::Value,
-    ) -> typed::Step<client::Writing<AfterPublish>, typed::StepError<Self>> {
-        self.session.send_on(messages::PUBLISH, &params)
-    }
-
-    /// Sends the request `draft/publish` and waits for its reply; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `!Publish . ?Published . End`, `workbench.session`; in [`Drafting`].
-    pub fn publish(self, params: typed::Value) -> typed::Advance<typed::Value, Self> {
-        self.session.exchange_last(messages::PUBLISH, &params)
-    }
-}
-
-impl client::Writing<AfterPublish> {
-    /// Waits for `Published`, the reply to `draft/publish`; the sub-session is over.
-    /// If the peer refuses, the sub-session is over, too.
-    ///
-    /// `?Published . End`, `workbench.session`; in [`AfterPublish`].
-    pub fn recv_published(self) -> typed::Step<typed::Value, WorkbenchError> {
-        self.session.receive_last(messages::PUBLISHED)
-    }
-
-    /// Waits for whatever the peer sends next.
-    ///
-    /// `?Published . End & ?PublishError . End`, `workbench.session`; in [`AfterPublish`].
-    pub fn next(self) -> typed::Step<client::AfterPublishNext, WorkbenchError> {
-        self.session.next_on(client::AfterPublishNext::read)
+        /// Waits for whatever the peer sends next.
+        ///
+        /// `?Published . End & ?PublishError . End`, `workbench.session`; in [`AfterPublish`].
+        pub fn next(self) -> typed::Step<client::AfterPublishNext, WorkbenchError>
+            => next_on(client::AfterPublishNext);
     }
 }
 
 /// What goes with [`Maker`]: handles, and what the peer may send.
 pub mod client {
-    use ::std::future::Future;
-    use super::{messages, typed};
+    use super::typed;
 
     /// A request that runs until its reply comes.
     pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, ()>;
@@ -390,23 +304,17 @@ pub mod client {
     /// A request that runs until its reply comes or it is cancelled.
     pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, ()>;
 
-    /// One task, from its start to its end.
-    ///
-    /// A sub-session of `Maker`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Task`, `workbench.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Task<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// One task, from its start to its end.
+        ///
+        /// A sub-session of `Maker`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Task`, `workbench.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
         Task is Client of super::PROTOCOL;
         known by request_id;
         handle = TaskHandle;
@@ -416,38 +324,24 @@ pub mod client {
         state super::Waiting = super::tables::client::WAITING;
     }
 
-    /// What `Task` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct TaskHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Task` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         TaskHandle of super::client::Task, WorkbenchError;
         stop(typed::Value) -> () => uncancellable_call_step(STOP);
     }
 
-    /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
-    ///
-    /// A sub-session of `Maker`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Writing`, `workbench.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Writing<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
+        ///
+        /// A sub-session of `Maker`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Writing`, `workbench.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
         Writing is Client of super::PROTOCOL;
         handle = WritingHandle;
         state super::AwaitingDrafted = super::tables::client::AWAITING_DRAFTED;
@@ -455,31 +349,15 @@ pub mod client {
         state super::AfterPublish = super::tables::client::AFTER_PUBLISH;
     }
 
-    /// What `Writing` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct WritingHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Writing` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         WritingHandle of super::client::Writing, WorkbenchError;
         publish(typed::Value) -> typed::Value => uncancellable_call_step(PUBLISH);
     }
 
-    /// What `Maker` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Maker` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::Maker, WorkbenchError;
         send_run(typed::Value) -> Task<super::AfterRun> => open(RUN);
         send_draft(typed::Value) -> Writing<super::AwaitingDrafted> => open(DRAFT);
@@ -488,29 +366,13 @@ pub mod client {
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        SPELLING: notification(params) spelling => Spelling(typed::Value);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// The notification `draft/spelling`; may come in [`Making`](super::Making), `workbench.session`.
         /// Comes here only if no sub-session holds its `name`. Otherwise the value of the sub-session gets it.
-        fn spelling(
-            &self,
-            context: Context,
-            params: typed::Value,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
-        }
+        async fn spelling(&self, context: Context, params: typed::Value)
+            => notification(SPELLING) as Spelling(typed::Value);
     }
 
     typed::roles::context! {
@@ -518,61 +380,29 @@ pub mod client {
         peer = Handle;
     }
 
-    /// What comes next in [`AfterRun`](super::AfterRun).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum AfterRunNext {
+    typed::roles::next! {
+        /// What comes next in [`AfterRun`](super::AfterRun).
+        AfterRunNext;
+
         /// `Started`, the reply to `task/run`; the sub-session goes on as [`Running`](super::Running).
-        Started(typed::Value, Task<super::Running>),
+        Started(typed::Value, Task<super::Running>) => then(STARTED, params, session);
+
         /// `Queued`, the reply to `task/run` (`if queued`); the sub-session goes on as [`Waiting`](super::Waiting).
-        Queued(typed::Value, Task<super::Waiting>),
+        Queued(typed::Value, Task<super::Waiting>) => then(QUEUED, params, session);
+
         /// `Denied`, the reply to `task/run` (`if denied`); the sub-session is over.
-        Denied(typed::Value),
+        Denied(typed::Value) => then(DENIED, params);
     }
 
-    impl AfterRunNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::STARTED => {
-                    input
-                        .then(|payload, session| Self::Started(payload, Task::at(session)))
-                }
-                messages::QUEUED => {
-                    input
-                        .then(|payload, session| Self::Queued(payload, Task::at(session)))
-                }
-                messages::DENIED => input.then(|payload, _over| Self::Denied(payload)),
-                _ => Err(input.unexpected()),
-            }
-        }
-    }
+    typed::roles::next! {
+        /// What comes next in [`AfterPublish`](super::AfterPublish).
+        AfterPublishNext;
 
-    /// What comes next in [`AfterPublish`](super::AfterPublish).
-    #[allow(clippy::large_enum_variant)]
-    #[derive(Debug)]
-    #[must_use = "it holds what the peer sent"]
-    pub enum AfterPublishNext {
         /// `Published`, the reply to `draft/publish`; the sub-session is over.
-        Published(typed::Value),
-        /// An error in reply to `draft/publish`; the sub-session is over.
-        PublishError(typed::RpcError),
-    }
+        Published(typed::Value) => then(PUBLISHED, params);
 
-    impl AfterPublishNext {
-        #[allow(clippy::result_large_err)]
-        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
-            match input.message() {
-                messages::PUBLISHED => {
-                    input.then(|payload, _over| Self::Published(payload))
-                }
-                messages::PUBLISH_ERROR => {
-                    input.then(|payload, _over| Self::PublishError(payload))
-                }
-                _ => Err(input.unexpected()),
-            }
-        }
+        /// An error in reply to `draft/publish`; the sub-session is over.
+        PublishError(typed::RpcError) => then(PUBLISH_ERROR, params);
     }
 }
 
@@ -597,220 +427,173 @@ typed::roles::role! {
     state Making = tables::server::MAKING, resumable;
 }
 
-impl Bench<Start> {
-    /// Waits for the request `hello`; the session goes on as [`BeforeWelcome`].
-    ///
-    /// `?Hello . BeforeWelcome`, `workbench.session`; in [`Start`].
-    pub fn recv_hello(self) -> typed::Step<Bench<BeforeWelcome>, WorkbenchError> {
-        self.session.receive_empty(messages::HELLO)
-    }
-}
-
-impl Bench<BeforeWelcome> {
-    /// Sends `Welcome`, the reply to `hello`; the session goes on as [`Making`].
-    ///
-    /// `!Welcome . Making`, `workbench.session`; in [`BeforeWelcome`].
-    pub fn send_welcome(self) -> typed::Step<Bench<Making>, typed::StepError<Self>> {
-        self.session.send_on(messages::WELCOME, &())
+typed::roles::methods! {
+    impl Bench<Start> {
+        /// Waits for the request `hello`; the session goes on as [`BeforeWelcome`].
+        ///
+        /// `?Hello . BeforeWelcome`, `workbench.session`; in [`Start`].
+        pub fn recv_hello(self) -> typed::Step<Bench<BeforeWelcome>, WorkbenchError>
+            => receive_empty(HELLO);
     }
 
-    /// Sends an error in reply to `hello`; the session goes on as [`Start`].
-    ///
-    /// `!HelloError . Start`, `workbench.session`; in [`BeforeWelcome`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<Bench<Start>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::HELLO, error)
-    }
-}
+    impl Bench<BeforeWelcome> {
+        /// Sends `Welcome`, the reply to `hello`; the session goes on as [`Making`].
+        ///
+        /// `!Welcome . Making`, `workbench.session`; in [`BeforeWelcome`].
+        pub fn send_welcome(self) -> typed::Step<Bench<Making>, typed::StepError<Self>>
+            => send_on(WELCOME);
 
-impl Bench<Making> {
-    /// Sends the notification `draft/spelling`.
-    ///
-    /// `*( !Spelling . End )`, `workbench.session`; in [`Making`].
-    pub fn send_spelling(&self, params: typed::Value) -> typed::Notify<'_> {
-        self.session.notify(messages::SPELLING, &params)
+        /// Sends an error in reply to `hello`; the session goes on as [`Start`].
+        ///
+        /// `!HelloError . Start`, `workbench.session`; in [`BeforeWelcome`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<Bench<Start>, typed::StepError<Self>> => refuse_on(HELLO);
     }
 
-    /// Closes the session; awaiting the result waits until all is drained.
-    ///
-    /// `End`, `workbench.session`; in [`Making`].
-    pub fn close(self) -> typed::Closing {
-        self.session.close()
-    }
-}
+    impl Bench<Making> {
+        /// Sends the notification `draft/spelling`.
+        ///
+        /// `*( !Spelling . End )`, `workbench.session`; in [`Making`].
+        pub fn send_spelling(&self, params: typed::Value) -> typed::Notify<'_> => notify(SPELLING);
 
-impl server::Task<AfterRun> {
-    /// Sends `Started`, the reply to `task/run`; the sub-session goes on as [`Running`].
-    ///
-    /// `!Started . Running`, `workbench.session`; in [`AfterRun`].
-    pub fn send_started(
-        self,
-        result: typed::Value,
-    ) -> typed::Step<server::Task<Running>, typed::StepError<Self>> {
-        self.session.send_on(messages::STARTED, &result)
+        /// Closes the session; awaiting the result waits until all is drained.
+        ///
+        /// `End`, `workbench.session`; in [`Making`].
+        pub fn close(self) -> typed::Closing => close();
     }
 
-    /// Sends `Queued`, the reply to `task/run` (`if queued`); the sub-session goes on as [`Waiting`].
-    ///
-    /// `!Queued . Waiting`, `workbench.session`; in [`AfterRun`].
-    pub fn send_queued(
-        self,
-        result: typed::Value,
-    ) -> typed::Step<server::Task<Waiting>, typed::StepError<Self>> {
-        self.session.send_on(messages::QUEUED, &result)
+    impl server::Task<AfterRun> {
+        /// Sends `Started`, the reply to `task/run`; the sub-session goes on as [`Running`].
+        ///
+        /// `!Started . Running`, `workbench.session`; in [`AfterRun`].
+        pub fn send_started(self, result: typed::Value)
+            -> typed::Step<server::Task<Running>, typed::StepError<Self>> => send_on(STARTED);
+
+        /// Sends `Queued`, the reply to `task/run` (`if queued`); the sub-session goes on as [`Waiting`].
+        ///
+        /// `!Queued . Waiting`, `workbench.session`; in [`AfterRun`].
+        pub fn send_queued(self, result: typed::Value)
+            -> typed::Step<server::Task<Waiting>, typed::StepError<Self>> => send_on(QUEUED);
+
+        /// Sends `Denied`, the reply to `task/run` (`if denied`); the sub-session is over.
+        ///
+        /// `!Denied . End`, `workbench.session`; in [`AfterRun`].
+        pub fn send_denied(self, result: typed::Value) -> typed::Step<(), typed::StepError<Self>>
+            => send_on(DENIED);
+
+        /// Sends an error in reply to `task/run`; the sub-session is over.
+        ///
+        /// `!RunError . End`, `workbench.session`; in [`AfterRun`] and [`BeforeStopped`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(RUN);
     }
 
-    /// Sends `Denied`, the reply to `task/run` (`if denied`); the sub-session is over.
-    ///
-    /// `!Denied . End`, `workbench.session`; in [`AfterRun`].
-    pub fn send_denied(self, result: typed::Value) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::DENIED, &result)
+    impl server::Task<Running> {
+        /// Sends the notification `task/output`; the sub-session stays [`Running`].
+        ///
+        /// `!Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`].
+        pub async fn send_output(&mut self, params: typed::Value) -> Result<(), WorkbenchError>
+            => send_here(OUTPUT);
+
+        /// Waits for the request `task/stop`; the sub-session goes on as [`BeforeStopped`].
+        ///
+        /// `?Stop . BeforeStopped`, `workbench.session`; in [`Running`].
+        pub fn recv_stop(self)
+            -> typed::Step<(typed::Value, server::Task<BeforeStopped>), WorkbenchError>
+            => receive_on(STOP);
     }
 
-    /// Sends an error in reply to `task/run`; the sub-session is over.
-    ///
-    /// `!RunError . End`, `workbench.session`; in [`AfterRun`] and [`BeforeStopped`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::RUN, error)
-    }
-}
+    impl server::Task<BeforeStopped> {
+        /// Sends `Stopped`, the reply to `task/stop`; the sub-session is over.
+        ///
+        /// `!Stopped . End`, `workbench.session`; in [`BeforeStopped`].
+        pub fn send_stopped(self) -> typed::Step<(), typed::StepError<Self>> => send_on(STOPPED);
 
-impl server::Task<Running> {
-    /// Sends the notification `task/output`; the sub-session stays [`Running`].
-    ///
-    /// `!Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
-    ///
-    /// # Errors
-    /// See [`WorkbenchError`].
-    pub async fn send_output(&mut self, params: typed::Value) -> Result<(), WorkbenchError> {
-        self.session.send_here(messages::OUTPUT, &params).await
+        /// Sends an error in reply to `task/stop`; the sub-session goes on as [`Running`].
+        ///
+        /// `!StopError . Running`, `workbench.session`; in [`AfterRun`] and [`BeforeStopped`].
+        pub fn refuse(self, error: typed::RpcError)
+            -> typed::Step<server::Task<Running>, typed::StepError<Self>> => refuse_on(STOP);
     }
 
-    /// Waits for the request `task/stop`; the sub-session goes on as [`BeforeStopped`].
-    ///
-    /// `?Stop . BeforeStopped`, `workbench.session`; in [`Running`].
-    pub fn recv_stop(
-        self,
-    ) -> typed::Step<(typed::Value, server::Task<BeforeStopped>), WorkbenchError> {
-        self.session.receive_on(messages::STOP)
-    }
-}
-
-impl server::Task<BeforeStopped> {
-    /// Sends `Stopped`, the reply to `task/stop`; the sub-session is over.
-    ///
-    /// `!Stopped . End`, `workbench.session`; in [`BeforeStopped`].
-    pub fn send_stopped(self) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::STOPPED, &())
+    impl server::Task<Waiting> {
+        /// Sends the notification `task/output`; the sub-session goes on as [`Running`].
+        ///
+        /// `!Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
+        pub fn send_output(self, params: typed::Value)
+            -> typed::Step<server::Task<Running>, typed::StepError<Self>> => send_on(OUTPUT);
     }
 
-    /// Sends an error in reply to `task/stop`; the sub-session goes on as [`Running`].
-    ///
-    /// `!StopError . Running`, `workbench.session`; in [`AfterRun`] and [`BeforeStopped`].
-    pub fn refuse(
-        self,
-        error: typed::RpcError,
-    ) -> typed::Step<server::Task<Running>, typed::StepError<Self>> {
-        self.session.refuse_on(messages::STOP, error)
-    }
-}
+    impl server::Writing<BeforeDrafted> {
+        /// Sends `Drafted`, the reply to `draft/open`; the sub-session goes on as [`Drafting`].
+        ///
+        /// `!Drafted . Drafting`, `workbench.session`; in [`BeforeDrafted`].
+        pub fn send_drafted(self) -> typed::Step<server::Writing<Drafting>, typed::StepError<Self>>
+            => send_on(DRAFTED);
 
-impl server::Task<Waiting> {
-    /// Sends the notification `task/output`; the sub-session goes on as [`Running`].
-    ///
-    /// `!Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
-    pub fn send_output(
-        self,
-        params: typed::Value,
-    ) -> typed::Step<server::Task<Running>, typed::StepError<Self>> {
-        self.session.send_on(messages::OUTPUT, &params)
-    }
-}
+        /// Sends an error in reply to `draft/open`; the sub-session is over.
+        ///
+        /// `!DraftError . End`, `workbench.session`; in [`BeforeDrafted`] and [`AfterPublish`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(DRAFT);
 
-impl server::Writing<BeforeDrafted> {
-    /// Sends `Drafted`, the reply to `draft/open`; the sub-session goes on as [`Drafting`].
-    ///
-    /// `!Drafted . Drafting`, `workbench.session`; in [`BeforeDrafted`].
-    pub fn send_drafted(self) -> typed::Step<server::Writing<Drafting>, typed::StepError<Self>> {
-        self.session.send_on(messages::DRAFTED, &())
+        /// Waits until the peer cancels the request `draft/open`, or the session is over; an answer is not read then.
+        ///
+        /// `?Taken of Draft`, `workbench.session`; in [`BeforeDrafted`].
+        pub async fn cancelled(&self) => cancelled(DRAFT);
     }
 
-    /// Sends an error in reply to `draft/open`; the sub-session is over.
-    ///
-    /// `!DraftError . End`, `workbench.session`; in [`BeforeDrafted`] and [`AfterPublish`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::DRAFT, error)
+    impl server::Writing<Drafting> {
+        /// Sends the notification `draft/spelling`; the sub-session stays [`Drafting`].
+        ///
+        /// `!Spelling . Drafting`, `workbench.session`; in [`Drafting`].
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`].
+        pub async fn send_spelling(&mut self, params: typed::Value) -> Result<(), WorkbenchError>
+            => send_here(SPELLING);
+
+        /// Waits for the request `draft/publish`; the sub-session goes on as [`AfterPublish`].
+        ///
+        /// `?Publish . AfterPublish`, `workbench.session`; in [`Drafting`].
+        pub fn recv_publish(self)
+            -> typed::Step<(typed::Value, server::Writing<AfterPublish>), WorkbenchError>
+            => receive_on(PUBLISH);
     }
 
-    /// Waits until the peer cancels the request `draft/open`, or the session is over; an answer is not read then.
-    ///
-    /// `?Taken of Draft`, `workbench.session`; in [`BeforeDrafted`].
-    pub async fn cancelled(&self) {
-        self.session.cancelled(messages::DRAFT).await;
-    }
-}
+    impl server::Writing<AfterPublish> {
+        /// Sends `Published`, the reply to `draft/publish`; the sub-session is over.
+        ///
+        /// `!Published . End`, `workbench.session`; in [`AfterPublish`].
+        pub fn send_published(self, result: typed::Value) -> typed::Step<(), typed::StepError<Self>>
+            => send_on(PUBLISHED);
 
-impl server::Writing<Drafting> {
-    /// Sends the notification `draft/spelling`; the sub-session stays [`Drafting`].
-    ///
-    /// `!Spelling . Drafting`, `workbench.session`; in [`Drafting`].
-    ///
-    /// # Errors
-    /// See [`WorkbenchError`].
-    pub async fn send_spelling(&mut self, params: typed::Value) -> Result<(), WorkbenchError> {
-        self.session.send_here(messages::SPELLING, &params).await
-    }
-
-    /// Waits for the request `draft/publish`; the sub-session goes on as [`AfterPublish`].
-    ///
-    /// `?Publish . AfterPublish`, `workbench.session`; in [`Drafting`].
-    pub fn recv_publish(
-        self,
-    ) -> typed::Step<(typed::Value, server::Writing<AfterPublish>), WorkbenchError> {
-        self.session.receive_on(messages::PUBLISH)
-    }
-}
-
-impl server::Writing<AfterPublish> {
-    /// Sends `Published`, the reply to `draft/publish`; the sub-session is over.
-    ///
-    /// `!Published . End`, `workbench.session`; in [`AfterPublish`].
-    pub fn send_published(self, result: typed::Value) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.send_on(messages::PUBLISHED, &result)
-    }
-
-    /// Sends an error in reply to `draft/publish`; the sub-session is over.
-    ///
-    /// `!PublishError . End`, `workbench.session`; in [`BeforeDrafted`] and [`AfterPublish`].
-    pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
-        self.session.refuse_on(messages::PUBLISH, error)
+        /// Sends an error in reply to `draft/publish`; the sub-session is over.
+        ///
+        /// `!PublishError . End`, `workbench.session`; in [`BeforeDrafted`] and [`AfterPublish`].
+        pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
+            => refuse_on(PUBLISH);
     }
 }
 
 /// What goes with [`Bench`]: handles, and what the peer may send.
 pub mod server {
-    use ::std::future::Future;
     use super::typed;
 
-    /// One task, from its start to its end.
-    ///
-    /// A sub-session of `Bench`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Task`, `workbench.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Task<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// One task, from its start to its end.
+        ///
+        /// A sub-session of `Bench`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Task`, `workbench.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
         Task is Server of super::PROTOCOL;
         known by request_id;
         state super::AfterRun = super::tables::server::AFTER_RUN;
@@ -819,23 +602,17 @@ pub mod server {
         state super::Waiting = super::tables::server::WAITING;
     }
 
-    /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
-    ///
-    /// A sub-session of `Bench`, in the state `State`.
-    ///
-    /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
-    ///
-    /// `Writing`, `workbench.session`.
-    ///
-    /// # Errors
-    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
-    #[must_use = "dropping a sub-session abandons it"]
-    pub struct Writing<State> {
-        pub(super) session: typed::Session,
-        state: ::std::marker::PhantomData<fn() -> State>,
-    }
-
     typed::roles::sub_session! {
+        /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
+        ///
+        /// A sub-session of `Bench`, in the state `State`.
+        ///
+        /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
+        ///
+        /// `Writing`, `workbench.session`.
+        ///
+        /// # Errors
+        /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
         Writing is Server of super::PROTOCOL;
         handle = WritingHandle;
         state super::BeforeDrafted = super::tables::server::BEFORE_DRAFTED;
@@ -843,85 +620,44 @@ pub mod server {
         state super::AfterPublish = super::tables::server::AFTER_PUBLISH;
     }
 
-    /// What `Writing` may send at any time, for tasks
-    /// that outlive a borrow of the sub-session.
-    ///
-    /// A message that the sub-session's state does not permit is refused before it is written.
-    /// It may take steps while the value waits for the peer. The value keeps its type then.
-    #[derive(Clone, Debug)]
-    pub struct WritingHandle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Writing` may send at any time, for tasks that outlive a borrow of the sub-session.
+        /// It may take steps while the value waits for the peer. The value keeps its type then.
         WritingHandle of super::server::Writing, WorkbenchError;
         send_spelling(typed::Value) => notify_step(SPELLING);
     }
 
-    /// What `Bench` may send at any time, for tasks
-    /// that outlive a borrow of the session.
-    ///
-    /// A message that the session's state does not permit is refused before it is written.
-    #[derive(Clone, Debug)]
-    pub struct Handle {
-        handle: typed::Handle,
-    }
-
     typed::roles::handle! {
+        /// What `Bench` may send at any time, for tasks that outlive a borrow of the session.
         Handle of super::Bench, WorkbenchError;
         send_spelling(typed::Value) => notify(SPELLING);
     }
 
     typed::roles::incoming! {
-        Incoming, IncomingQueue, Handler, "session";
-        RUN: opening(params) run => Run(typed::Value, Task<super::AfterRun>);
-        DRAFT: opening(params) draft => Draft(typed::Value, Writing<super::BeforeDrafted>);
-        PUBLISH: request(params) publish => Publish(typed::Value, typed::Responder<typed::Value>);
-    }
+        /// Answers what the peer asks at any time.
+        Handler, Incoming, IncomingQueue, "session";
 
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
         /// The request `task/run`; may come in [`Making`](super::Making), `workbench.session`.
-        fn run(
+        async fn run(
             &self,
             context: Context,
             params: typed::Value,
             sub_session: Task<super::AfterRun>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("task/run"));
-            typed::Unhandled::declined()
-        }
+        ) => opening(RUN) as Run(typed::Value, Task<super::AfterRun>);
 
         /// The request `draft/open`; may come in [`Making`](super::Making), `workbench.session`.
-        fn draft(
+        async fn draft(
             &self,
             context: Context,
             params: typed::Value,
             sub_session: Writing<super::BeforeDrafted>,
-        ) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            sub_session.session.decline(typed::RpcError::method_not_found("draft/open"));
-            typed::Unhandled::declined()
-        }
+        ) => opening(DRAFT) as Draft(typed::Value, Writing<super::BeforeDrafted>);
 
         /// The request `draft/publish`; may come in [`Making`](super::Making), `workbench.session`.
         /// Comes here only if no sub-session holds its `name`. Otherwise the value of the sub-session gets it.
-        fn publish(
-            &self,
-            context: Context,
-            params: typed::Value,
-        ) -> impl Future<Output = Result<typed::Value, typed::RpcError>> + Send {
-            let _ = (context, params);
-            typed::Unhandled::request("draft/publish")
-        }
+        async fn publish(&self, context: Context, params: typed::Value)
+            -> Result<typed::Value, typed::RpcError>
+            => request(PUBLISH) as Publish(typed::Value, typed::Responder<typed::Value>);
     }
 
     typed::roles::context! {
@@ -997,8 +733,7 @@ mod tables {
         tables::states! {
             START = State::linear("Start", &[send(m::HELLO, AWAITING_WELCOME)]).endless();
             AWAITING_WELCOME = State::linear("AwaitingWelcome", &[
-                receive(m::WELCOME, MAKING),
-                refused(m::HELLO_ERROR, START),
+                receive(m::WELCOME, MAKING), refused(m::HELLO_ERROR, START),
             ])
             .endless();
             MAKING = State::replicated("Making", &[
@@ -1014,8 +749,7 @@ mod tables {
                 refused(m::RUN_ERROR, END),
             ]);
             RUNNING = State::linear("Running", &[
-                send(m::STOP, AWAITING_STOPPED),
-                receive(m::OUTPUT, RUNNING),
+                send(m::STOP, AWAITING_STOPPED), receive(m::OUTPUT, RUNNING),
             ]);
             AWAITING_STOPPED = State::linear("AwaitingStopped", &[
                 receive(m::OUTPUT, AWAITING_STOPPED).closure(),
@@ -1025,12 +759,10 @@ mod tables {
             END = State::end("End", &[]);
             WAITING = State::linear("Waiting", &[receive(m::OUTPUT, RUNNING)]);
             AWAITING_DRAFTED = State::linear("AwaitingDrafted", &[
-                receive(m::DRAFTED, DRAFTING),
-                refused(m::DRAFT_ERROR, END),
+                receive(m::DRAFTED, DRAFTING), refused(m::DRAFT_ERROR, END),
             ]);
             DRAFTING = State::linear("Drafting", &[
-                send(m::PUBLISH, AFTER_PUBLISH),
-                receive(m::SPELLING, DRAFTING),
+                send(m::PUBLISH, AFTER_PUBLISH), receive(m::SPELLING, DRAFTING),
             ]);
             AFTER_PUBLISH = State::linear("AfterPublish", &[
                 receive(m::SPELLING, AFTER_PUBLISH).closure(),
@@ -1046,8 +778,7 @@ mod tables {
         tables::states! {
             START = State::linear("Start", &[receive(m::HELLO, BEFORE_WELCOME)]).endless();
             BEFORE_WELCOME = State::linear("BeforeWelcome", &[
-                send(m::WELCOME, MAKING),
-                refuse(m::HELLO_ERROR, START),
+                send(m::WELCOME, MAKING), refuse(m::HELLO_ERROR, START),
             ])
             .endless();
             MAKING = State::replicated("Making", &[
@@ -1063,26 +794,21 @@ mod tables {
                 refuse(m::RUN_ERROR, END),
             ]);
             RUNNING = State::linear("Running", &[
-                send(m::OUTPUT, RUNNING),
-                receive(m::STOP, BEFORE_STOPPED),
+                send(m::OUTPUT, RUNNING), receive(m::STOP, BEFORE_STOPPED),
             ]);
             BEFORE_STOPPED = State::linear("BeforeStopped", &[
-                send(m::STOPPED, END),
-                refuse(m::STOP_ERROR, RUNNING),
+                send(m::STOPPED, END), refuse(m::STOP_ERROR, RUNNING),
             ]);
             END = State::end("End", &[]);
             WAITING = State::linear("Waiting", &[send(m::OUTPUT, RUNNING)]);
             BEFORE_DRAFTED = State::linear("BeforeDrafted", &[
-                send(m::DRAFTED, DRAFTING),
-                refuse(m::DRAFT_ERROR, END),
+                send(m::DRAFTED, DRAFTING), refuse(m::DRAFT_ERROR, END),
             ]);
             DRAFTING = State::linear("Drafting", &[
-                send(m::SPELLING, DRAFTING),
-                receive(m::PUBLISH, AFTER_PUBLISH),
+                send(m::SPELLING, DRAFTING), receive(m::PUBLISH, AFTER_PUBLISH),
             ]);
             AFTER_PUBLISH = State::linear("AfterPublish", &[
-                send(m::PUBLISHED, END),
-                send(m::PUBLISH_ERROR, END),
+                send(m::PUBLISHED, END), send(m::PUBLISH_ERROR, END),
             ]);
         }
     }

@@ -135,14 +135,14 @@ fn methods(generated: &str) -> BTreeSet<String> {
     let mut methods = BTreeSet::new();
     let mut session = None;
     for line in generated.lines() {
-        if let Some(of) = line.strip_prefix("impl").and_then(|rest| rest.strip_suffix("> {")) {
-            let of = of.trim_start_matches("<State>").trim();
+        if let Some(of) = line.strip_prefix("    impl ").and_then(|rest| rest.strip_suffix("> {")) {
             let shown = ["Mcp", "client::", "server::"].iter().any(|start| of.starts_with(start));
             session = shown.then(|| of.replace('<', "::<"));
-        } else if line == "}" {
+        } else if line == "    }" {
             session = None;
         }
-        let method = line.strip_prefix("    pub fn ").or_else(|| line.strip_prefix("    pub async fn "));
+        let method = line.strip_prefix("        pub ").map(|method| method.trim_start_matches("async "));
+        let method = method.and_then(|method| method.strip_prefix("fn "));
         if let (Some(session), Some(method)) = (&session, method) {
             let name = method.split(['(', '<']).next().unwrap();
             methods.insert(format!("{session}>::{name}"));
