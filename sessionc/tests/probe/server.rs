@@ -55,9 +55,9 @@ impl Session {
 
 /// A server of MCP that answers every request with a result, until the input ends. It may also complain of every
 /// notification, with an error that has no id.
-fn serve_mcp(complains: bool) {
+fn serve_mcp(revision: &str, complains: bool) {
     let begun = json!({
-        "protocolVersion": "2025-11-25",
+        "protocolVersion": revision,
         "capabilities": { "tools": {} },
         "serverInfo": { "name": "small", "version": "1" },
     });
@@ -83,8 +83,10 @@ fn serve_mcp(complains: bool) {
 
 /// Serves on the standard streams until the input ends.
 pub(crate) fn serve(manner: &str) {
-    if let "mcp" | "mcp that complains" = manner {
-        return serve_mcp(manner != "mcp");
+    match manner {
+        "mcp" | "mcp that complains" => return serve_mcp("2025-11-25", manner != "mcp"),
+        "mcp of another revision" => return serve_mcp("2031-01-01", false),
+        _ => {}
     }
     if manner == "endless" {
         // It ends when its output is closed.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 20] = [
+const TESTS: [(&str, fn()); 21] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
@@ -16,6 +16,7 @@ const TESTS: [(&str, fn()); 20] = [
     ("a_server_that_hangs_is_not_waited_for_each_time", a_server_that_hangs_is_not_waited_for_each_time),
     ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
+    ("a_revision_that_is_not_known_is_said", a_revision_that_is_not_known_is_said),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
     ("what_a_server_sends_by_itself_is_one_fault", what_a_server_sends_by_itself_is_one_fault),
@@ -212,6 +213,21 @@ fn a_silent_server_keeps_its_client_waiting() {
     assert_eq!(unknown("a notification with an unknown method")["fault"], Value::Null);
     assert!(run.trials().iter().all(|trial| trial["afterwards"] == "works"), "{}", run.out);
     assert_eq!(probe("silent", &["--fail-on", "should"]).code, 1);
+}
+
+fn a_revision_that_is_not_known_is_said() {
+    let run = |manner: &str, format: &str| {
+        let server = std::env::current_exe().unwrap();
+        let server = server.to_str().unwrap();
+        let arguments = ["probe", "--protocol", "mcp", "--wait", "0", "--state", "Uninit", "--only", "order"];
+        sessionc(&[&arguments[..], &["--format", format, "--", server, "serve", manner]].concat())
+    };
+    let what = "the revision `2031-01-01` is not known: known are `2024-11-05`, ";
+    let text = run("mcp of another revision", "text").out;
+    assert!(text.contains(&format!("\njudged by Mcp 2025-11-25: {what}")), "{text}");
+    assert!(!run("mcp", "text").out.contains("judged by"));
+    let summary = run("mcp of another revision", "json").lines().pop().unwrap();
+    assert!(summary["unknown revision"].as_str().is_some_and(|said| said.starts_with(what)), "{summary}");
 }
 
 fn a_complaint_about_a_notification_hides_nothing() {

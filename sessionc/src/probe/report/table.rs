@@ -33,6 +33,10 @@ pub(crate) fn text(results: &Results, width: Option<usize>) -> String {
     text.push_str(&faults(results, width));
     text.push_str(&unprompted(results, width));
     text.push_str(&missing(results));
+    if let Some(unknown) = &results.unknown_revision {
+        let version = results.version.as_deref().unwrap_or_default();
+        text.push_str(&format!("\njudged by {} {version}: {unknown}\n", results.protocol));
+    }
     let (must, should) = (results.count(Strictness::Must), results.count(Strictness::Should));
     let tried = results.tried().count();
     text.push_str(&format!(

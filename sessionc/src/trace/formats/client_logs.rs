@@ -1,5 +1,5 @@
-//! Logs of Claude Desktop and VS Code. They have each message behind words that say who sends it. Between the messages stands
-//! what the server writes on its standard error, which may have messages in it, too.
+//! Logs of Claude Desktop and VS Code. They have each message behind words that say who sends it. Between the messages
+//! stands what the server writes on its standard error, which may have messages in it, too.
 
 use mcp_runtime::protocol::Side;
 
@@ -103,7 +103,7 @@ const MESSAGE: [&str; 2] = ["Message from client: {", "Message from server: {"];
 /// What it writes behind the beginning of a text of a server that is not a message.
 const NOT_JSON: &str = "\"... is not valid JSON";
 
-/// The server that a line of Claude Desktop names, and what follows: `2026-01-01T10:00:00.000Z [notes] [info] Message …`.
+/// The server that a line names, and what follows: `2026-01-01T10:00:00.000Z [notes] [info] Message …`.
 fn named(line: &str) -> Option<ServerLine<'_>> {
     let (_, rest) = line.split_once("Z [").filter(|(time, _)| time.starts_with("20") && time.len() < 32)?;
     let (first, rest) = rest.split_once("] [")?;
