@@ -98,7 +98,7 @@ impl JudgedSession {
             is_marked: false,
             observed: Vec::new(),
             recent: RecentMessages::default(),
-            summary: Summary { sessions: 1, ..Summary::default() },
+            summary: Summary::of_session(),
         }
     }
 
@@ -776,9 +776,9 @@ impl JudgedSession {
         }
     }
 
-    /// Notes that something was not observed.
-    pub(crate) fn not_observed(&mut self, what: String) {
-        self.summary.not_observed(what);
+    /// The log does not have its beginning: it is judged from a state on, and begins in this line.
+    pub(crate) fn began_in(&mut self, state: String, line: u64) {
+        self.summary.began_in(state, line);
     }
 
     /// The state, as the observer of the handshake has it, and how many steps it waits for.
