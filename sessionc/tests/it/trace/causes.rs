@@ -603,3 +603,13 @@ fn a_line_for_people_explains_nothing() {
     let expected = [(welcome as u64, "form".to_owned()), (request as u64 + 1, "capability".to_owned())];
     assert_eq!(found.places(), expected, "{found:#?}");
 }
+
+#[test]
+fn a_log_that_takes_one_side_for_the_other_is_told_so() {
+    let mut log = messages("whole-2025-11-25");
+    log.iter_mut().for_each(|(is_client, _)| *is_client = !*is_client);
+    let found = trace(written(&log));
+    let hint = "only the client sends it: do not send it, or, if the log takes the client for the server, correct the direction \
+                there";
+    assert_eq!((found.lines()[0], &found.findings[0]["hint"]), (1, &json!(hint)), "{found:#?}");
+}
