@@ -1,6 +1,6 @@
 //! Servers of the counter in `examples/counter`, and of a chain whose params have positions, each with its way of treating what the protocol forbids.
 
-use std::io::{BufRead, stdin};
+use std::io::{BufRead, Read, Write, stdin};
 use std::path::Path;
 
 use mcp_protocol_compiler::{Settings, compile_with, generate, source};
@@ -81,10 +81,39 @@ fn serve_mcp(revision: &str, complains: bool) {
     }
 }
 
+/// A server of LSP that answers `initialize` and exits when it is asked to: with 1, as nothing was shut down.
+fn serve_lsp() {
+    let mut input = stdin().lock();
+    let mut head = String::new();
+    while input.read_line(&mut head).unwrap() > 0 {
+        let Some(length) = head.trim().strip_prefix("Content-Length: ").map(str::to_owned) else {
+            head.clear();
+            continue;
+        };
+        input.skip_until(b'\n').unwrap();
+        let mut body = vec![0; length.parse().unwrap()];
+        input.read_exact(&mut body).unwrap();
+        let message: Value = serde_json::from_slice(&body).unwrap();
+        match message["method"].as_str() {
+            Some("initialize") => {
+                let answer =
+                    json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "capabilities": {} } });
+                let answer = answer.to_string();
+                print!("Content-Length: {}\r\n\r\n{answer}", answer.len());
+                std::io::stdout().flush().unwrap();
+            }
+            Some("exit") => std::process::exit(1),
+            _ => {}
+        }
+        head.clear();
+    }
+}
+
 /// Serves on the standard streams until the input ends.
 pub(crate) fn serve(manner: &str) {
     match manner {
         "mcp" | "mcp that complains" => return serve_mcp("2025-11-25", manner != "mcp"),
+        "lsp" => return serve_lsp(),
         "mcp of another revision" => return serve_mcp("2031-01-01", false),
         _ => {}
     }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Trial};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 21] = [
+const TESTS: [(&str, fn()); 22] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
@@ -16,6 +16,7 @@ const TESTS: [(&str, fn()); 21] = [
     ("a_server_that_hangs_is_not_waited_for_each_time", a_server_that_hangs_is_not_waited_for_each_time),
     ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
+    ("a_server_may_exit_when_it_is_asked_to", a_server_may_exit_when_it_is_asked_to),
     ("a_revision_that_is_not_known_is_said", a_revision_that_is_not_known_is_said),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
@@ -213,6 +214,18 @@ fn a_silent_server_keeps_its_client_waiting() {
     assert_eq!(unknown("a notification with an unknown method")["fault"], Value::Null);
     assert!(run.trials().iter().all(|trial| trial["afterwards"] == "works"), "{}", run.out);
     assert_eq!(probe("silent", &["--fail-on", "should"]).code, 1);
+}
+
+fn a_server_may_exit_when_it_is_asked_to() {
+    let server = std::env::current_exe().unwrap();
+    let arguments =
+        ["probe", "--protocol", "lsp", "--wait", "0", "--state", "AwaitingNotif", "--only", "exit"];
+    let server = ["--format", "json", "--", server.to_str().unwrap(), "serve", "lsp"];
+    let run = sessionc(&[&arguments[..], &server].concat());
+    let trials = run.trials();
+    let exit = trials.iter().find(|trial| trial["offence"] == "exit").unwrap();
+    let said = (&exit["reaction"], &exit["afterwards"], &exit["fault"]);
+    assert_eq!(said, (&json!("exited with 1"), &json!("session over"), &Value::Null), "{exit}");
 }
 
 fn a_revision_that_is_not_known_is_said() {
