@@ -81,7 +81,7 @@ fn serve_mcp(revision: &str, complains: bool) {
     }
 }
 
-/// A server of LSP that answers `initialize` and exits when it is asked to: with 1, as nothing was shut down.
+/// A server of LSP that refuses all requests but `initialize`, and exits when it is asked to: with 1, as nothing was shut down.
 fn serve_lsp() {
     let mut input = stdin().lock();
     let mut head = String::new();
@@ -94,16 +94,18 @@ fn serve_lsp() {
         let mut body = vec![0; length.parse().unwrap()];
         input.read_exact(&mut body).unwrap();
         let message: Value = serde_json::from_slice(&body).unwrap();
+        let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
         match message["method"].as_str() {
             Some("initialize") => {
-                let answer =
-                    json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "capabilities": {} } });
-                let answer = answer.to_string();
-                print!("Content-Length: {}\r\n\r\n{answer}", answer.len());
-                std::io::stdout().flush().unwrap();
+                answer["result"] = json!({ "capabilities": { "textDocumentSync": { "openClose": true } } });
             }
             Some("exit") => std::process::exit(1),
-            _ => {}
+            _ => answer["error"] = json!({ "code": -32601, "message": "no such method" }),
+        }
+        if !message["id"].is_null() {
+            let answer = answer.to_string();
+            print!("Content-Length: {}\r\n\r\n{answer}", answer.len());
+            std::io::stdout().flush().unwrap();
         }
         head.clear();
     }

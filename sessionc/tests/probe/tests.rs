@@ -225,6 +225,14 @@ fn a_server_may_exit_when_it_is_asked_to() {
     let trials = run.trials();
     let exit = trials.iter().find(|trial| trial["offence"] == "exit").unwrap();
     let said = (&exit["reaction"], &exit["afterwards"], &exit["fault"]);
+    // A state behind a message whose key only the user knows.
+    let arguments = ["probe", "--protocol", "lsp", "--wait", "0", "--only", "exit"];
+    let run = sessionc(&[&arguments[..], &server].concat());
+    let open = run.lines().into_iter().find(|line| line["kind"] == "not reached" && line["state"] == "Open");
+    let why = open.unwrap()["why"].clone();
+    let said_why = "`textDocument/didOpen` does not carry the key `document`, which says what it belongs to: give its params with \
+                    `--samples`";
+    assert_eq!(why, said_why);
     assert_eq!(said, (&json!("exited with 1"), &json!("session over"), &Value::Null), "{exit}");
 }
 
