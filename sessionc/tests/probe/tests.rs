@@ -8,10 +8,14 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 22] = [
+const TESTS: [(&str, fn()); 23] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
+    (
+        "what_a_server_does_after_each_offence_of_a_group_is_one_line",
+        what_a_server_does_after_each_offence_of_a_group_is_one_line,
+    ),
     ("a_server_that_hangs_does_not_work_afterwards", a_server_that_hangs_does_not_work_afterwards),
     ("a_server_that_hangs_is_not_waited_for_each_time", a_server_that_hangs_is_not_waited_for_each_time),
     ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
@@ -146,6 +150,13 @@ fn a_server_that_dies_does_so_with_its_status() {
         assert_eq!(trial["reaction"], "exited with 3", "{trial}");
         assert_eq!(trial["fault"]["level"], "must", "{trial}");
     }
+}
+
+fn what_a_server_does_after_each_offence_of_a_group_is_one_line() {
+    let run = probe("dies", &["--state", "Ready", "--only", "form"]);
+    let faults = run.out.lines().filter(|line| line.trim_start().starts_with("must "));
+    let faults: Vec<&str> = faults.collect();
+    assert!(faults.len() == 1 && faults[0].contains("form: all "), "{}", run.out);
 }
 
 fn a_server_that_hangs_does_not_work_afterwards() {
