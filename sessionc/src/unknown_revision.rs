@@ -18,6 +18,11 @@ pub(crate) fn of_error(error: &Error) -> Option<(String, String)> {
     Some((offered, known))
 }
 
+/// The same as a sentence.
+pub(crate) fn sentence((revision, known): (String, String)) -> String {
+    format!("the revision {revision} is not known: {known}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -410,10 +410,7 @@ fn text(report: &Report) -> String {
         Report::NegotiationFailed { error } => unknown_revision::of_error(error),
         _ => None,
     }
-    .map_or_else(
-        || report.to_string(),
-        |(revision, known)| format!("the revision {revision} is not known: {known}"),
-    )
+    .map_or_else(|| report.to_string(), unknown_revision::sentence)
 }
 
 /// What is left of a text without the messages that are refused.

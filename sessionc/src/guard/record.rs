@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_protocol_machine::protocol::Side;
 use serde_json::value::RawValue;
 
+use super::report::side;
 use crate::files::Failure;
 use crate::not_received::NotReceived;
 
@@ -43,6 +44,10 @@ pub(super) enum Recorded<'a> {
     Note(&'a str),
     /// A message was passed on that is not recorded, and why.
     LeftOut(&'a str),
+    /// A mistake of a side that is not one of a message.
+    Mistake(Side, &'a str),
+    /// The server has exited with this code before it has answered all requests.
+    Exited(u8, &'a str),
     /// Messages of the client did not arrive, and why.
     NotReceived(&'a [NotReceived], &'a str),
 }
@@ -98,9 +103,11 @@ impl Recorder {
 fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     let (writer, message, bytes) = match recorded {
         Recorded::Begins => ("note", quoted("a session begins"), None),
-        Recorded::Note(text) | Recorded::LeftOut(text) | Recorded::NotReceived(_, text) => {
-            ("note", quoted(text), None)
-        }
+        Recorded::Note(text)
+        | Recorded::LeftOut(text)
+        | Recorded::Mistake(_, text)
+        | Recorded::Exited(_, text)
+        | Recorded::NotReceived(_, text) => ("note", quoted(text), None),
         Recorded::Message(side, message) | Recorded::Own(side, message) => {
             let (json, raw) = match side {
                 Side::Client => ("c2s", "c2s-raw"),
@@ -121,6 +128,8 @@ fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
         Recorded::Own(..) => ", \"by\": \"guard\"".to_owned(),
         Recorded::Begins => ", \"begins\": true".to_owned(),
         Recorded::LeftOut(_) => ", \"not_recorded\": true".to_owned(),
+        Recorded::Mistake(of, _) => format!(", \"mistake_of\": \"{}\"", side(of)),
+        Recorded::Exited(code, _) => format!(", \"exited\": {code}"),
         Recorded::NotReceived(messages, _) if !messages.is_empty() => {
             format!(", \"not_received\": {}", serde_json::json!(messages))
         }
@@ -215,6 +224,14 @@ mod tests {
         assert_eq!(
             line(0.0, None, Recorded::LeftOut("long")),
             "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"long\", \"not_recorded\": true}\n"
+        );
+        assert_eq!(
+            line(0.0, None, Recorded::Mistake(Side::Server, "long")),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"long\", \"mistake_of\": \"server\"}\n"
+        );
+        assert_eq!(
+            line(0.0, None, Recorded::Exited(3, "gone")),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"gone\", \"exited\": 3}\n"
         );
         let lost = [NotReceived::Request(5.into()), NotReceived::Notification("a".to_owned())];
         assert_eq!(

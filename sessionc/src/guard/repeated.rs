@@ -45,7 +45,8 @@ impl RepeatedRemarks {
         let same = remark.same.as_ref().filter(|_| remark.treatment == Treatment::Forwarded);
         let Some(same) = same else { return RepeatSaid::Whole };
         let place = self.reported.len();
-        let Some(repeated) = self.reported.get_mut(same) else {
+        let wider = same.wider().find(|wider| self.reported.contains_key(wider));
+        let Some(repeated) = self.reported.get_mut(wider.as_ref().unwrap_or(same)) else {
             if place < DISTINGUISHED {
                 let report = format!("{}: {}", side(remark.sender), remark.text);
                 self.reported.insert(same.clone(), Repeated { place, report, count: 1, said: 1 });

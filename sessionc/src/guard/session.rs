@@ -132,6 +132,18 @@ impl GuardedSession {
         self.outputs.reporter.event(self.number, what);
     }
 
+    /// Records and reports a mistake of a side that is not one of a message.
+    pub(super) fn mistake(&mut self, of: Side, what: &str) {
+        self.outputs.record(self.number, Recorded::Mistake(of, what));
+        self.outputs.reporter.event(self.number, what);
+    }
+
+    /// Records and reports that the server has exited with this code, and what it has left.
+    pub(super) fn exited(&mut self, code: u8, what: &str) {
+        self.outputs.record(self.number, Recorded::Exited(code, what));
+        self.outputs.reporter.event(self.number, what);
+    }
+
     /// The client's requests that have no reply, as `tools/call` (id 5) and so on; nothing if there are none.
     pub(super) fn unanswered(&self) -> Option<String> {
         const SHOWN: usize = 5;

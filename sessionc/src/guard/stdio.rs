@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(
             session: Mutex::new(session),
             to_client: Outlet::new(to_client),
             to_server: Outlet::new(to_server),
-            client_has_closed: AtomicBool::new(false),
+            closed_first: OnceLock::new(),
         });
         // Nothing waits for the client: it may stay silent when the server has exited.
         drop(guarded.pump(Side::Client, from_client, framing, limit));
@@ -60,7 +60,8 @@ struct GuardedStreams {
     session: Mutex<GuardedSession>,
     to_client: Outlet,
     to_server: Outlet,
-    client_has_closed: AtomicBool,
+    /// The side that was the first to close its stream: a client closes its own when the server has.
+    closed_first: OnceLock<Side>,
 }
 
 /// A thread that reads what one side writes.
@@ -115,14 +116,13 @@ impl GuardedStreams {
     }
 
     fn side_has_closed(&self, sender: Side, closed: Closed) {
-        match (sender, closed) {
-            (Side::Client, Closed::Sender) => {
-                self.client_has_closed.store(true, Ordering::Relaxed);
-                self.session().note("client closes stdin");
-            }
-            (Side::Server, Closed::Sender) => self.session().note("server stdout EOF"),
-            // The side that does not read any more shows in its other stream, or exits.
-            (_, Closed::Receiver) => {}
+        // The side that does not read any more shows in its other stream, or exits.
+        if let Closed::Sender = closed {
+            let _ = self.closed_first.set(sender);
+            self.session().note(match sender {
+                Side::Client => "client closes stdin",
+                Side::Server => "server stdout EOF",
+            });
         }
         let (forward, _) = self.outlets(sender);
         forward.close();
@@ -132,11 +132,11 @@ impl GuardedStreams {
         let mut session = self.session();
         session.note(&format!("server exited rc={code}"));
         session.finish();
-        if self.client_has_closed.load(Ordering::Relaxed) {
+        if self.closed_first.get() == Some(&Side::Client) {
             return;
         }
         if let Some(requests) = session.unanswered() {
-            session.event(&format!("the server exited with {code} and has not answered {requests}"));
+            session.exited(code, &format!("the server exited with {code} and has not answered {requests}"));
         }
     }
 }
@@ -209,8 +209,8 @@ impl OneWay<'_> {
         cutter.finish(|cut| self.take(&mut session, cut));
         if is_open {
             let sender = side(self.sender);
-            session
-                .event(&format!("the last line of the {sender} has no line feed: end each message with one"));
+            let what = format!("the last line of the {sender} has no line feed: end each message with one");
+            session.mistake(self.sender, &what);
         }
         drop(session);
         // The side has closed, whether or not this can be written.

@@ -45,6 +45,8 @@ pub(crate) struct Settings {
 pub(crate) struct Results {
     pub(crate) protocol: String,
     pub(crate) version: Option<String>,
+    /// What there is to say of the revision that the server announces, if it is not known.
+    pub(crate) unknown_revision: Option<String>,
     /// The states that were reached, in order.
     pub(crate) reached: Vec<String>,
     /// The states that were not reached, and why.
@@ -133,7 +135,7 @@ async fn run_with(
     let (wait, timeout) = (settings.wait, settings.timeout);
     let over_http = matches!(address, Address::Url(_));
     let mut setup = Setup { address, protocol, payloads, wait, timeout };
-    settle_revision(chosen, &mut setup, settings).await?;
+    let unknown_revision = settle_revision(chosen, &mut setup, settings).await?;
     let protocol = setup.protocol.clone();
     let payloads = Arc::clone(&setup.payloads);
     let setup = Arc::new(setup);
@@ -184,6 +186,7 @@ async fn run_with(
     Ok(Results {
         protocol: protocol.name.to_string(),
         version: protocol.version.as_ref().map(ToString::to_string),
+        unknown_revision,
         trials: trials.collect(),
         unprompted,
         reached: known.into_iter().map(|(target, _)| target.name).collect(),
@@ -216,18 +219,23 @@ fn wanted(protocol: &Protocol, settings: &Settings) -> Result<Vec<Target>, Failu
 }
 
 /// Finds out which revision the server speaks, and goes on with that one.
-async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings) -> Result<(), Failure> {
+async fn settle_revision(
+    chosen: &Chosen,
+    setup: &mut Setup,
+    settings: &Settings,
+) -> Result<Option<String>, Failure> {
     let protocol = setup.protocol.clone();
-    let Some(announces) = protocol.announced_version().map(|field| field.message) else { return Ok(()) };
+    let Some(announces) = protocol.announced_version().map(|field| field.message) else { return Ok(None) };
     let announced = |target: Target| {
         let end = target.moves.iter().position(|step| step.message == announces)?;
         target.moves.get(..=end).map(<[Move]>::to_vec)
     };
-    let Some(moves) = targets(&protocol).into_iter().find_map(announced) else { return Ok(()) };
+    let Some(moves) = targets(&protocol).into_iter().find_map(announced) else { return Ok(None) };
     let observer = chosen.observer(Options::new())?;
     let mut session = setup.open_with(observer).map_err(Failure::Start)?;
     let followed = follow(&mut session, &moves, setup.timeout).await;
     let governing = session.protocol().clone();
+    let unknown = session.unknown_revision().map(str::to_owned);
     let written = session.end().await.written;
     if let Err(Obstacle { why, .. }) = followed {
         // A server without a handshake refuses the request that begins one.
@@ -238,13 +246,13 @@ async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings
             return Err(Failure::NoSession(why, written));
         }
         *setup = alone;
-        return Ok(());
+        return Ok(None);
     }
     if governing.version != protocol.version {
         setup.protocol = ProtocolRef::from(governing);
         setup.payloads = Arc::new(Payloads::new(setup.protocol.clone(), settings.samples.clone()));
     }
-    Ok(())
+    Ok(unknown)
 }
 
 /// Whether the server answers a request with a result, without anything before it.

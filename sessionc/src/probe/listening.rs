@@ -109,12 +109,16 @@ impl Listening {
 
     /// Takes how the server has ended where the session has ended, too: it may exit then, also while something is asked.
     pub(crate) fn hear_end_of_session(&mut self, ending: &Ending) {
-        if *ending == Ending::Exited(0) {
-            self.reaction.get_or_insert(Reaction::Ended(ending.clone()));
-            self.afterwards.get_or_insert(Afterwards::Over);
-        } else {
-            self.ended(ending);
+        match ending {
+            Ending::Exited(0) => self.hear_exit(ending),
+            ending => self.ended(ending),
         }
+    }
+
+    /// Takes how the server has exited, where it may.
+    pub(crate) fn hear_exit(&mut self, ending: &Ending) {
+        self.reaction.get_or_insert(Reaction::Ended(ending.clone()));
+        self.afterwards.get_or_insert(Afterwards::Over);
     }
 
     /// Takes an error without an id that may be about a notification before the offence.

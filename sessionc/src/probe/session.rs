@@ -8,6 +8,7 @@ use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, Message, MessageIndex, Origin, Payload, Protocol, Side, StateKind,
 };
 use mcp_protocol_machine::{Excerpt, RequestId, StepKind};
+use mcp_runtime::Report;
 use mcp_runtime::observer::{Observed, ObservedKind, Observer};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -17,6 +18,7 @@ use super::connection::arrival::{Arrival, Ending, Rejection};
 use super::head::Head;
 use super::payload::{Keys, Payloads};
 use super::unprompted::{Stray, note};
+use crate::unknown_revision;
 
 /// How many texts may come that are not messages. A server that prints without end would be listened to without end.
 const MOST_UNREADABLE: usize = 1_000;
@@ -48,6 +50,8 @@ pub(crate) struct Session {
     /// The number of the sending that is the offence.
     offence: Option<u64>,
     strays: Vec<Stray>,
+    /// What there is to say of the revision that the server has announced, if it is not known.
+    unknown_revision: Option<String>,
 }
 
 /// What is left of a session that is over.
@@ -118,6 +122,7 @@ impl Session {
             last_number: 0,
             offence: None,
             strays: Vec::new(),
+            unknown_revision: None,
         }
     }
 
@@ -157,6 +162,11 @@ impl Session {
 
     pub(crate) fn is_http(&self) -> bool {
         self.connection.is_http()
+    }
+
+    /// What there is to say of the revision that the server has announced, if it is not known.
+    pub(crate) fn unknown_revision(&self) -> Option<&str> {
+        self.unknown_revision.as_deref()
     }
 
     /// Whether the server has said anything.
@@ -317,6 +327,11 @@ impl Session {
                 return vec![Heard::Ended(Ending::Unreadable(problem))];
             }
         }
+        let unknown = observed.iter().flat_map(|one| &one.reports).find_map(|report| match report {
+            Report::NegotiationFailed { error } => unknown_revision::of_error(error),
+            _ => None,
+        });
+        self.unknown_revision = unknown.map(unknown_revision::sentence).or(self.unknown_revision.take());
         if let Some(version) = self.observer.version() {
             self.connection.note_version(&version);
         }

@@ -200,6 +200,15 @@ pub(crate) fn accepted(role: &Role, state: StateIndex) -> BTreeSet<MessageIndex>
     edges.filter(|edge| edge.direction == Direction::Receive).map(|edge| edge.message).collect()
 }
 
+/// Whether a message of the client asks the server to end the session: wherever the server accepts it, that is the end.
+pub(crate) fn ends_session(protocol: &Protocol, message: MessageIndex) -> bool {
+    let Some(role) = protocol.role(Side::Server) else { return false };
+    let edges = role.states.iter().flat_map(|state| state.edges.iter());
+    let edges = edges.filter(|edge| edge.direction == Direction::Receive && edge.message == message);
+    let mut targets = edges.map(|edge| role.state(edge.action.target())).peekable();
+    targets.peek().is_some() && targets.all(|state| state.is_some_and(|state| state.kind == StateKind::End))
+}
+
 /// The states that a reply of the server leads to.
 pub(crate) fn after_reply(protocol: &Protocol, role: &Role, state: StateIndex) -> Vec<StateIndex> {
     let edges = role.state(state).into_iter().flat_map(|state| state.edges.iter());

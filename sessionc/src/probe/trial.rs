@@ -12,6 +12,7 @@ use mcp_runtime::Options;
 use mcp_runtime::observer::Observer;
 use tokio::time::Instant;
 
+use super::connection::arrival::Ending;
 use super::connection::{Address, Connection};
 use super::listening::{Asked, Listening};
 use super::misshapen::misshapen;
@@ -20,7 +21,7 @@ use super::payload::Payloads;
 use super::reaction::{Afterwards, Reaction};
 use super::session::{Ended, Heard, Question, Sent, Session};
 use super::silences::Silence;
-use super::target::Target;
+use super::target::{Target, ends_session};
 use super::unprompted::Stray;
 use super::verdict::{Fault, fault, worst};
 use super::walk::{Obstacle, catch_up, walk};
@@ -199,7 +200,8 @@ impl Setup {
         let asked = Asked { number: committed.sent.number, id: committed.sent.id };
         let listening =
             Listening::new(asked, committed.wants_answer, committed.is_nameless, session.is_http());
-        let (reaction, afterwards) = self.listen(session, listening).await;
+        let may_exit = matches!(offence.act, Act::Message(message) if ends_session(&self.protocol, message));
+        let (reaction, afterwards) = self.listen(session, listening, may_exit).await;
         let fault = fault(level, committed.wants_answer, &reaction, &afterwards);
         Outcome::Tried(Box::new(Tried { level, rule, reaction, afterwards, fault }))
     }
@@ -212,8 +214,13 @@ impl Setup {
         state.filter(|_| is_of_state).map_or(Strictness::Must, |state| state.inward.strictness)
     }
 
-    /// Asks whether the server works, and listens until it is known what it did.
-    async fn listen(&self, session: &mut Session, mut listening: Listening) -> (Reaction, Afterwards) {
+    /// Asks whether the server works, and listens until it is known what it did. It may exit if the offence asks for that.
+    async fn listen(
+        &self,
+        session: &mut Session,
+        mut listening: Listening,
+        may_exit: bool,
+    ) -> (Reaction, Afterwards) {
         let deadline = Instant::now() + self.timeout;
         // An HTTP answer that goes on and on is not waited for.
         let patience = Instant::now() + self.timeout / 2;
@@ -247,6 +254,10 @@ impl Setup {
                         match heard {
                             Heard::Message(message, _) if session.explains(message) => {
                                 listening.hear_complaint(message);
+                            }
+                            // With 1 it says that the session was not at its end, as LSP asks for.
+                            Heard::Ended(ending @ Ending::Exited(0 | 1)) if may_exit => {
+                                listening.hear_exit(ending);
                             }
                             Heard::Ended(ending) if session.has_ended() => {
                                 listening.hear_end_of_session(ending);

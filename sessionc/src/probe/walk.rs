@@ -1,7 +1,8 @@
 //! The way to a state: the client's messages are sent, and the server's are awaited.
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
-use mcp_runtime::observer::ObservedKind;
+use mcp_runtime::observer::{Observed, ObservedKind};
+use mcp_runtime::{Violation, ViolationKind};
 use tokio::time::{Duration, Instant};
 
 use super::session::{Heard, Session};
@@ -112,7 +113,14 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
     let is_request = session.protocol().message(message).is_some_and(|table| table.kind == Kind::Request);
     let sent = session.send(message).ok_or("the protocol in force does not have its messages")?;
     if let Some(problem) = sent.problem().filter(|_| !sent.is_accepted()) {
-        return Err(problem.into());
+        let is_without_key =
+            |violation: &Violation| matches!(violation.kind, ViolationKind::KeyMissing { .. });
+        let more = match sent.observed.iter().filter_map(Observed::violation).any(is_without_key) {
+            // Nothing says how it looks.
+            true => ": give its params with `--samples`",
+            false => "",
+        };
+        return Err(format!("{problem}{more}").into());
     }
     if !is_request {
         session.expect_complaint();

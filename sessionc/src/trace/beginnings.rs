@@ -192,9 +192,7 @@ impl Beginnings {
             (None, None) => played(self.session(*is_named)),
         };
         let line = messages.first().map(|(said, _)| said.place.line).unwrap_or_default();
-        session.not_observed(format!(
-            "the beginning of the session in line {line}: judged from the state `{state}` on, with any capability"
-        ));
+        session.began_in(state, line);
         found.append(&mut here);
         session
     }

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use mcp_protocol_machine::protocol::Strictness;
 use mcp_protocol_machine::{Violation, ViolationKind};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, Owed};
 use mcp_runtime::protocol::{MessageIndex, Side};
 
-use super::finding::{Code, Finding};
+use super::finding::{self, Code, Finding};
 use super::formats::record::Place;
 use crate::eras::Eras;
 
@@ -23,7 +24,7 @@ pub(crate) struct Causes {
     /// Steps that were assumed when a message had to wait for them, and after which the session has moved on. A step
     /// that comes yet is late, and the message was early; one that never comes is missing.
     assumed: VecDeque<(Owed, Finding)>,
-    /// A message that the state did not permit, until the session has moved.
+    /// The last message that the state did not permit, until the session waits for it.
     came_early: Option<(Side, MessageIndex)>,
 }
 
@@ -83,6 +84,9 @@ impl Same {
         });
         // These are habits of a side, whatever the message and its state.
         match (violation.map(|violation| &violation.kind), finding.blame) {
+            (Some(ViolationKind::NotNegotiated { holder, capability }), Some(side)) => {
+                return Some(Same::of_capability(side, *holder, finding.level, capability));
+            }
             (Some(ViolationKind::SecondReply), Some(side)) => {
                 return Some(Same::habit(finding.code, side, "a second reply".to_owned()));
             }
@@ -106,6 +110,24 @@ impl Same {
     /// The same for a text that is not a message.
     pub(crate) fn of_form(sender: Side, problem: &str) -> Same {
         Same::habit(Code::Form, sender, mistake_of_form(problem))
+    }
+
+    /// The same for each message that needs a capability. A rule of another level is another mistake.
+    fn of_capability(sender: Side, holder: Side, level: Strictness, capability: &str) -> Same {
+        let level = finding::level(level);
+        Same::habit(Code::Capability, sender, format!("{} {level} {capability}", finding::side(holder)))
+    }
+
+    /// What it is the same as, too: where a capability is missing, so are those within it.
+    pub(crate) fn wider(&self) -> impl Iterator<Item = Same> {
+        let message = self.message.as_str();
+        let ends = message.match_indices('.').map(|(end, _)| end).filter(|_| self.code == Code::Capability);
+        ends.filter_map(move |end| Some(Same { message: message.get(..end)?.to_owned(), ..self.clone() }))
+    }
+
+    /// The same for each request that a server has left without a reply, because it has exited.
+    pub(crate) fn of_exit() -> Same {
+        Same::habit(Code::Unanswered, Side::Server, "the server has exited".to_owned())
     }
 
     /// What a side does again and again, in whatever state.
@@ -177,13 +199,18 @@ impl Causes {
             return None;
         }
         let Some(same) = Same::of(&finding, violation, has_begun) else { return Some(finding) };
-        if self.count(&same, finding.place) {
+        if same.wider().any(|wider| self.count(&wider, finding.place)) || self.count(&same, finding.place) {
             return None;
         }
-        if self.reported.len() < REMEMBERED {
-            self.reported.insert(same, Again { first: finding.place, count: 0, last: finding.place });
-        }
+        self.remember(same, finding.place);
         Some(finding)
+    }
+
+    /// What was found is counted from here on.
+    pub(crate) fn remember(&mut self, same: Same, place: Place) {
+        if self.reported.len() < REMEMBERED {
+            self.reported.insert(same, Again { first: place, count: 0, last: place });
+        }
     }
 
     /// What was reported before has come again. Returns whether it was.
@@ -223,15 +250,15 @@ impl Causes {
         self.wait(None);
     }
 
-    /// A message came before its state. If it is what the session waits for next, it is not missing then.
+    /// A message came before its state. If it is a step that the session waits for later, it is not missing then.
     pub(crate) fn note_early(&mut self, observed: &Observed) {
         self.came_early = observed.message.map(|message| (observed.sender, message));
     }
 
-    /// The step that the session waits for, if it came before its state. The session has moved: what came before is over.
+    /// The step that the session waits for, if it came before its state. It counts once.
     pub(crate) fn take_early(&mut self) -> Option<(Side, MessageIndex)> {
-        let early = self.came_early.take()?;
-        self.awaited().is_some_and(|owed| (owed.side, owed.message) == early).then_some(early)
+        let (side, message) = self.awaited().map(|owed| (owed.side, owed.message))?;
+        self.came_early.take_if(|early| *early == (side, message))
     }
 
     /// The session waits for nothing. Returns what was early, now that the step has come.

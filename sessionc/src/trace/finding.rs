@@ -6,7 +6,7 @@ use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
 
 use super::formats::record::Place;
-use super::methods::hint_of_unknown;
+use super::methods::{hint_of_unknown, sent_by};
 
 /// A rule that was broken, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,7 +248,16 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         }
         ViolationKind::Discouraged => "send it in a later state".to_owned(),
         ViolationKind::NotPermitted | ViolationKind::Suspended => {
-            format!("the {} does not send it at all", side(violation.sender))
+            let (sender, other) = (violation.sender, violation.sender.other());
+            match sent_by(protocol, other).any(|table| *table.method == *violation.got.method) {
+                true => format!(
+                    "only the {0} sends it: do not send it, or, if the log takes the {0} for the {1}, correct the \
+                     direction there",
+                    side(other),
+                    side(sender)
+                ),
+                false => format!("the {} does not send it at all", side(sender)),
+            }
         }
         ViolationKind::NotNegotiated { holder, capability } => format!(
             "announce `{capability}` as the {} when the session begins, or do not send the message",

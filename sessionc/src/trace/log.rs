@@ -43,6 +43,7 @@ pub(crate) fn judge(
     let mut found = Vec::new();
     let mut summary = log.lanes.finish(&mut found);
     found.iter().for_each(|finding| log.sink.finding(finding));
+    summary.close();
     summary.broken = log.broken;
     summary.silent = log.silent;
     if log.broken > 0 {

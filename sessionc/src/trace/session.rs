@@ -13,7 +13,7 @@ use super::causes::{Causes, Same};
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
 use super::gaps::Gaps;
-use super::heard::HeardSides;
+use super::heard::{Exit, HeardSides};
 use super::ids::Ids;
 use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
@@ -98,7 +98,7 @@ impl JudgedSession {
             is_marked: false,
             observed: Vec::new(),
             recent: RecentMessages::default(),
-            summary: Summary { sessions: 1, ..Summary::default() },
+            summary: Summary::of_session(),
         }
     }
 
@@ -111,7 +111,11 @@ impl JudgedSession {
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
         match said.kind {
             RecordKind::Sent | RecordKind::Streamed => self.eras.may_begin_with(said.sender, message),
-            RecordKind::ByGuard | RecordKind::NotReceived | RecordKind::Begins => None,
+            RecordKind::ByGuard
+            | RecordKind::NotReceived
+            | RecordKind::Begins
+            | RecordKind::Mistake
+            | RecordKind::Exited => None,
         }
     }
 
@@ -141,6 +145,13 @@ impl JudgedSession {
             RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
+            RecordKind::Mistake => return self.note_mistake(said, message, found),
+            RecordKind::Exited => {
+                let code = String::from_utf8_lossy(message.bytes());
+                let code = Some(code).filter(|code| code != "null").map(Box::from);
+                self.heard.note_exit(Exit { code, place });
+                return Taken::Judged;
+            }
         }
         let era = self.eras.era(sender, message);
         let waits = era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message);
@@ -175,6 +186,7 @@ impl JudgedSession {
             let text = is_alone.then_some(message.bytes());
             self.note_request(said, one, text, era, found);
             self.excuse_other_type(one);
+            self.excuse_other_side(one);
             self.note_opening(era, one);
             if let (true, ObservedKind::Request, Some(id)) = (is_early, one.kind, &one.id) {
                 self.requests.note_before_step(sender, id);
@@ -201,6 +213,14 @@ impl JudgedSession {
             self.note_request(said, &one, None, era, found);
             self.note_step(place, &one, era, found);
         }
+        Taken::Judged
+    }
+
+    /// A guard has noted what a side has done wrong.
+    fn note_mistake(&mut self, said: Said, what: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
+        let what: String = serde_json::from_slice(what.bytes()).unwrap_or_default();
+        let finding = wording::mistake(said.place, said.sender, self.eras.handshake().state(), &what);
+        self.report(Some(finding), found);
         Taken::Judged
     }
 
@@ -438,6 +458,23 @@ impl JudgedSession {
         }
     }
 
+    /// A side may seem to reply to a request of its own, where a log takes one side for the other. That the request has no
+    /// reply follows from it.
+    fn excuse_other_side(&mut self, observed: &Observed) {
+        if let Some(id) = self.own_request(observed) {
+            self.requests.excuse(observed.sender, &id);
+        }
+    }
+
+    /// The id of a reply that ends no request, if a request of its own sender has it.
+    fn own_request(&self, observed: &Observed) -> Option<RequestId> {
+        let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
+        let id = observed.id.as_ref().filter(|_| is_reply && observed.step.is_none())?;
+        let is_own = self.requests.place(observed.sender, id).is_some()
+            && self.requests.place(observed.sender.other(), id).is_none();
+        is_own.then(|| id.clone())
+    }
+
     /// Judges a report on a request of the other side.
     fn progress(
         &mut self,
@@ -506,20 +543,31 @@ impl JudgedSession {
                     if is_of_state && era == Era::Handshake {
                         self.causes.note_early(observed);
                     }
-                    let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
+                    let mut finding = Finding::of_violation(place, violation, protocol, &self.revisions);
+                    let answers_nothing =
+                        matches!(violation.kind, ViolationKind::UnknownId | ViolationKind::SecondReply);
+                    if answers_nothing && self.own_request(observed).is_some() {
+                        finding = wording::reply_to_itself(finding, observed.sender);
+                    }
                     let explained = self.left_out.explain(finding, violation);
                     let judged = Some((violation, self.eras.observer(era)));
                     let finding = explained.and_then(|it| self.causes.distinct(it, judged));
-                    let finding = match self.may_be_announced(violation, era) {
-                        true => finding.and_then(|finding| self.opening.hold(finding)),
-                        false => finding,
+                    let finding = match (&violation.kind, self.may_be_announced(violation, era)) {
+                        (ViolationKind::NotNegotiated { capability, .. }, true) => {
+                            let finding = finding.map(|it| wording::before_announcement(it, capability));
+                            finding.and_then(|finding| self.opening.hold(finding))
+                        }
+                        _ => finding,
                     };
                     self.emit(finding, found);
                     self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
-                    self.unclear.note_malformed(place, observed.sender, id.as_ref());
-                    self.gaps.may_have_moved();
+                    // What a program writes for people has no brackets: it stands in the place of no message.
+                    if text.is_none_or(|text| memchr::memchr(b'{', text).is_some()) {
+                        self.unclear.note_malformed(place, observed.sender, id.as_ref());
+                        self.gaps.may_have_moved();
+                    }
                     if let Some(id) = id {
                         self.requests.excuse(observed.sender.other(), id);
                     }
@@ -690,7 +738,8 @@ impl JudgedSession {
         // That an early request has no reply follows from it. A side that has said nothing may not be in the log.
         unanswered.retain(|request| {
             let is_excused = self.requests.is_excused(request.sender, &request.id);
-            !request.stays_open && !is_excused && self.heard.has(request.sender.other())
+            let replier = request.sender.other();
+            !request.stays_open && !is_excused && self.heard.has(replier)
         });
         // Those of a batch stand at one place.
         unanswered.sort_by_cached_key(|request| {
@@ -713,13 +762,23 @@ impl JudgedSession {
             }
             let (replier, state) = (request.sender.other(), observer.state());
             let finding = wording::unanswered(place, replier, state, &method, &request.id);
-            self.emit(Some(finding), found);
+            let Some(exit) = self.heard.exit(replier) else {
+                self.emit(Some(finding), found);
+                continue;
+            };
+            // That it has exited is the cause, whatever it has left.
+            let same = Same::of_exit();
+            if !self.causes.count(&same, place) {
+                let finding = wording::unanswered_at_exit(finding, exit, &method, &request.id);
+                self.causes.remember(same, place);
+                self.emit(Some(finding), found);
+            }
         }
     }
 
-    /// Notes that something was not observed.
-    pub(crate) fn not_observed(&mut self, what: String) {
-        self.summary.not_observed(what);
+    /// The log does not have its beginning: it is judged from a state on, and begins in this line.
+    pub(crate) fn began_in(&mut self, state: String, line: u64) {
+        self.summary.began_in(state, line);
     }
 
     /// The state, as the observer of the handshake has it, and how many steps it waits for.

@@ -30,11 +30,26 @@ pub(crate) struct Summary {
     pub(crate) revisions: BTreeMap<String, u64>,
     /// What was not observed.
     pub(crate) unobserved: BTreeSet<String>,
+    /// How many sessions were judged from each state on, as the log does not have their beginning.
+    middles: BTreeMap<String, Middles>,
     /// What was found again and again.
     pub(crate) again: Vec<Again>,
 }
 
+/// Sessions that were judged from one state on.
+#[derive(Clone, Copy, Debug)]
+struct Middles {
+    /// The line in which the first of them begins.
+    line: u64,
+    count: u64,
+}
+
 impl Summary {
+    /// The counts of one session.
+    pub(crate) fn of_session() -> Summary {
+        Summary { sessions: 1, ..Summary::default() }
+    }
+
     /// The level of the worst finding.
     pub(crate) fn worst(&self) -> Option<Strictness> {
         match (self.must, self.should) {
@@ -73,6 +88,31 @@ impl Summary {
         }
     }
 
+    /// The log does not have the beginning of a session, which is judged from a state on.
+    pub(crate) fn began_in(&mut self, state: String, line: u64) {
+        self.add_middles(state, Middles { line, count: 1 });
+    }
+
+    fn add_middles(&mut self, state: String, new: Middles) {
+        if self.middles.len() < LISTED || self.middles.contains_key(&state) {
+            let known = self.middles.entry(state).or_insert(Middles { count: 0, ..new });
+            (known.line, known.count) = (known.line.min(new.line), known.count + new.count);
+        }
+    }
+
+    /// No other session follows: what its sessions have in common is listed once.
+    pub(crate) fn close(&mut self) {
+        for (state, Middles { line, count }) in std::mem::take(&mut self.middles) {
+            let which = match count {
+                1 => format!("the session in line {line}"),
+                count => format!("{count} sessions, the first of them in line {line}"),
+            };
+            self.not_observed(format!(
+                "the beginning of {which}: judged from the state `{state}` on, with any capability"
+            ));
+        }
+    }
+
     /// A revision has governed a session.
     pub(crate) fn governed(&mut self, revision: String) {
         if self.revisions.len() < LISTED || self.revisions.contains_key(&revision) {
@@ -107,6 +147,9 @@ impl Summary {
             if self.revisions.len() < LISTED || self.revisions.contains_key(&revision) {
                 *self.revisions.entry(revision).or_default() += count;
             }
+        }
+        for (state, middles) in other.middles {
+            self.add_middles(state, middles);
         }
         other.unobserved.into_iter().for_each(|what| self.not_observed(what));
         let room = LISTED.saturating_sub(self.again.len());

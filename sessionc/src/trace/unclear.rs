@@ -107,7 +107,12 @@ impl UnclearMessages {
             ViolationKind::Round { .. } => self.find(Consequence::Round, |it| it.sender == other),
             ViolationKind::NotPermitted if !violation.permitted_in.is_empty() => {
                 let state = Consequence::State(violation.state_names());
-                self.find(state, |it| it.sender == sender && !it.is_reply())
+                let waits = violation.awaited.iter().any(|it| matches!(it.kind, Kind::Reply { .. }));
+                self.find(state, |it| match it.is_reply() {
+                    // It may have been the reply for which the session waits.
+                    true => waits && it.sender == other,
+                    false => it.sender == sender,
+                })
             }
             _ => false,
         }

@@ -7,6 +7,7 @@ use mcp_runtime::protocol::{Kind, RequestId, Side};
 use super::causes::Missing;
 use super::finding::{Code, Finding, side, with_id};
 use super::formats::record::Place;
+use super::heard::Exit;
 use super::requests::Step;
 
 /// What JSON-RPC itself demands.
@@ -162,6 +163,36 @@ pub(super) fn unanswered(place: Place, blame: Side, state: String, method: &str,
     }
 }
 
+/// The same where the server is known to have exited before it has answered, with the method and the id of the request.
+pub(super) fn unanswered_at_exit(finding: Finding, exit: &Exit, method: &str, id: &RequestId) -> Finding {
+    let code = exit.code.iter().map(|code| format!(" with {code}")).collect::<String>();
+    Finding {
+        message: format!(
+            "`{method}` with the id {id} has no reply: the server exited{code}, in line {}",
+            exit.place.line
+        ),
+        hint: "what the server has written on its standard error may say why it exited".to_owned(),
+        ..finding
+    }
+}
+
+/// What a guard has noted of a side, which is not a mistake of one message.
+pub(super) fn mistake(place: Place, of: Side, state: String, what: &str) -> Finding {
+    let (what, hint) = what.rsplit_once(": ").unwrap_or((what, "correct it"));
+    Finding {
+        place,
+        code: Code::Form,
+        level: Strictness::Should,
+        blame: Some(of),
+        rule: None,
+        state,
+        expected: Vec::new(),
+        got: what.to_owned(),
+        message: what.to_owned(),
+        hint: hint.to_owned(),
+    }
+}
+
 /// A request of the client, with its method and id, which has no reply where the client takes a step that follows the reply.
 pub(super) fn unanswered_step(
     place: Place,
@@ -176,6 +207,28 @@ pub(super) fn unanswered_step(
         ),
         hint: "answer the request first; if the reply was sent, record it, too".to_owned(),
         ..unanswered(place, Side::Server, state, method, id)
+    }
+}
+
+/// A reply whose id is that of a running request of its own sender.
+pub(super) fn reply_to_itself(finding: Finding, sender: Side) -> Finding {
+    let (own, other) = (side(sender), side(sender.other()));
+    Finding {
+        hint: format!(
+            "the {own} itself has sent a request with this id: if the log takes the {other} for the {own}, correct the \
+             direction there"
+        ),
+        ..finding
+    }
+}
+
+/// What needs a capability, before the reply in which the server may announce that.
+pub(super) fn before_announcement(finding: Finding, capability: &str) -> Finding {
+    Finding {
+        hint: format!(
+            "send it after the reply that opens the session, and announce `{capability}` in that reply"
+        ),
+        ..finding
     }
 }
 

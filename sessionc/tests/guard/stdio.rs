@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 33] = [
+pub(crate) const TESTS: [Test; 34] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -34,6 +34,7 @@ pub(crate) const TESTS: [Test; 33] = [
     ("exit_codes_are_passed_on", exit_codes_are_passed_on),
     ("signals_are_passed_on", signals_are_passed_on),
     ("a_server_that_dies_leaves_its_requests", a_server_that_dies_leaves_its_requests),
+    ("a_server_that_ends_first_is_named_by_its_record", a_server_that_ends_first_is_named_by_its_record),
     ("streams_that_close_are_closed", streams_that_close_are_closed),
     ("what_cannot_be_written_is_reported", what_cannot_be_written_is_reported),
     ("reports_do_not_hold_up_the_traffic", reports_do_not_hold_up_the_traffic),
@@ -504,6 +505,21 @@ fn a_server_that_dies_leaves_its_requests() {
     assert_eq!(reports, "guard: the server exited with 3 and has not answered `tools/call` (id 2)\n");
 }
 
+fn a_server_that_ends_first_is_named_by_its_record() {
+    let path = record("ends_first");
+    let script = "read x; exec >&-; cat >/dev/null; exit 4";
+    let arguments = ["--protocol", "mcp", "--record", path.to_str().unwrap(), "--", "sh", "-c", script];
+    let mut client = Client::start(guard(&arguments));
+    client.write(&format!("{INITIALIZE}\n"));
+    // The client closes its side because the server has.
+    assert_eq!(client.read(), json!(""));
+    let (code, _, reports) = client.close();
+    let expected = "guard: the server exited with 4 and has not answered `initialize` (id 1)\n";
+    assert_eq!((code, reports.as_str()), (4, expected));
+    let finding = ("unanswered".to_owned(), "server".to_owned());
+    assert_eq!(traced(&path), [finding]);
+}
+
 fn streams_that_close_are_closed() {
     // The server has closed its output and goes on until its input ends.
     let mut client =
@@ -640,6 +656,11 @@ fn a_last_line_without_a_line_feed_is_named() {
         assert!(reports(initialize).contains(&what));
         assert!(!reports(&format!("{initialize}\n ")).contains("line feed"));
     }
+    let path = record("last_line");
+    let script = "cat >/dev/null; printf '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"'";
+    let script = format!("{script}; printf ',\"params\":{{\"level\":\"info\",\"data\":1}}}}'");
+    feed(guard(&["--protocol", "mcp", "--record", path.to_str().unwrap(), "--", "sh", "-c", &script]), b"");
+    assert!(traced(&path).contains(&("form".to_owned(), "server".to_owned())), "{:?}", traced(&path));
 }
 
 fn reports_have_three_formats() {

@@ -1,6 +1,6 @@
 //! Servers of the counter in `examples/counter`, and of a chain whose params have positions, each with its way of treating what the protocol forbids.
 
-use std::io::{BufRead, stdin};
+use std::io::{BufRead, Read, Write, stdin};
 use std::path::Path;
 
 use mcp_protocol_compiler::{Settings, compile_with, generate, source};
@@ -55,9 +55,9 @@ impl Session {
 
 /// A server of MCP that answers every request with a result, until the input ends. It may also complain of every
 /// notification, with an error that has no id.
-fn serve_mcp(complains: bool) {
+fn serve_mcp(revision: &str, complains: bool) {
     let begun = json!({
-        "protocolVersion": "2025-11-25",
+        "protocolVersion": revision,
         "capabilities": { "tools": {} },
         "serverInfo": { "name": "small", "version": "1" },
     });
@@ -81,10 +81,43 @@ fn serve_mcp(complains: bool) {
     }
 }
 
+/// A server of LSP that refuses all requests but `initialize`, and exits when it is asked to: with 1, as nothing was shut down.
+fn serve_lsp() {
+    let mut input = stdin().lock();
+    let mut head = String::new();
+    while input.read_line(&mut head).unwrap() > 0 {
+        let Some(length) = head.trim().strip_prefix("Content-Length: ").map(str::to_owned) else {
+            head.clear();
+            continue;
+        };
+        input.skip_until(b'\n').unwrap();
+        let mut body = vec![0; length.parse().unwrap()];
+        input.read_exact(&mut body).unwrap();
+        let message: Value = serde_json::from_slice(&body).unwrap();
+        let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
+        match message["method"].as_str() {
+            Some("initialize") => {
+                answer["result"] = json!({ "capabilities": { "textDocumentSync": { "openClose": true } } });
+            }
+            Some("exit") => std::process::exit(1),
+            _ => answer["error"] = json!({ "code": -32601, "message": "no such method" }),
+        }
+        if !message["id"].is_null() {
+            let answer = answer.to_string();
+            print!("Content-Length: {}\r\n\r\n{answer}", answer.len());
+            std::io::stdout().flush().unwrap();
+        }
+        head.clear();
+    }
+}
+
 /// Serves on the standard streams until the input ends.
 pub(crate) fn serve(manner: &str) {
-    if let "mcp" | "mcp that complains" = manner {
-        return serve_mcp(manner != "mcp");
+    match manner {
+        "mcp" | "mcp that complains" => return serve_mcp("2025-11-25", manner != "mcp"),
+        "lsp" => return serve_lsp(),
+        "mcp of another revision" => return serve_mcp("2031-01-01", false),
+        _ => {}
     }
     if manner == "endless" {
         // It ends when its output is closed.

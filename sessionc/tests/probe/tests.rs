@@ -4,18 +4,24 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Trial};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 20] = [
+const TESTS: [(&str, fn()); 23] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
+    (
+        "what_a_server_does_after_each_offence_of_a_group_is_one_line",
+        what_a_server_does_after_each_offence_of_a_group_is_one_line,
+    ),
     ("a_server_that_hangs_does_not_work_afterwards", a_server_that_hangs_does_not_work_afterwards),
     ("a_server_that_hangs_is_not_waited_for_each_time", a_server_that_hangs_is_not_waited_for_each_time),
     ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
+    ("a_server_may_exit_when_it_is_asked_to", a_server_may_exit_when_it_is_asked_to),
+    ("a_revision_that_is_not_known_is_said", a_revision_that_is_not_known_is_said),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
     ("what_a_server_sends_by_itself_is_one_fault", what_a_server_sends_by_itself_is_one_fault),
@@ -146,6 +152,13 @@ fn a_server_that_dies_does_so_with_its_status() {
     }
 }
 
+fn what_a_server_does_after_each_offence_of_a_group_is_one_line() {
+    let run = probe("dies", &["--state", "Ready", "--only", "form"]);
+    let faults = run.out.lines().filter(|line| line.trim_start().starts_with("must "));
+    let faults: Vec<&str> = faults.collect();
+    assert!(faults.len() == 1 && faults[0].contains("form: all "), "{}", run.out);
+}
+
 fn a_server_that_hangs_does_not_work_afterwards() {
     let run = probe("hangs", &["--timeout", "1", "--only", "unknown", "--format", "json"]);
     assert_eq!(run.code, 1);
@@ -212,6 +225,41 @@ fn a_silent_server_keeps_its_client_waiting() {
     assert_eq!(unknown("a notification with an unknown method")["fault"], Value::Null);
     assert!(run.trials().iter().all(|trial| trial["afterwards"] == "works"), "{}", run.out);
     assert_eq!(probe("silent", &["--fail-on", "should"]).code, 1);
+}
+
+fn a_server_may_exit_when_it_is_asked_to() {
+    let server = std::env::current_exe().unwrap();
+    let arguments =
+        ["probe", "--protocol", "lsp", "--wait", "0", "--state", "AwaitingNotif", "--only", "exit"];
+    let server = ["--format", "json", "--", server.to_str().unwrap(), "serve", "lsp"];
+    let run = sessionc(&[&arguments[..], &server].concat());
+    let trials = run.trials();
+    let exit = trials.iter().find(|trial| trial["offence"] == "exit").unwrap();
+    let said = (&exit["reaction"], &exit["afterwards"], &exit["fault"]);
+    // A state behind a message whose key only the user knows.
+    let arguments = ["probe", "--protocol", "lsp", "--wait", "0", "--only", "exit"];
+    let run = sessionc(&[&arguments[..], &server].concat());
+    let open = run.lines().into_iter().find(|line| line["kind"] == "not reached" && line["state"] == "Open");
+    let why = open.unwrap()["why"].clone();
+    let said_why = "`textDocument/didOpen` does not carry the key `document`, which says what it belongs to: give its params with \
+                    `--samples`";
+    assert_eq!(why, said_why);
+    assert_eq!(said, (&json!("exited with 1"), &json!("session over"), &Value::Null), "{exit}");
+}
+
+fn a_revision_that_is_not_known_is_said() {
+    let run = |manner: &str, format: &str| {
+        let server = std::env::current_exe().unwrap();
+        let server = server.to_str().unwrap();
+        let arguments = ["probe", "--protocol", "mcp", "--wait", "0", "--state", "Uninit", "--only", "order"];
+        sessionc(&[&arguments[..], &["--format", format, "--", server, "serve", manner]].concat())
+    };
+    let what = "the revision `2031-01-01` is not known: known are `2024-11-05`, ";
+    let text = run("mcp of another revision", "text").out;
+    assert!(text.contains(&format!("\njudged by Mcp 2025-11-25: {what}")), "{text}");
+    assert!(!run("mcp", "text").out.contains("judged by"));
+    let summary = run("mcp of another revision", "json").lines().pop().unwrap();
+    assert!(summary["unknown revision"].as_str().is_some_and(|said| said.starts_with(what)), "{summary}");
 }
 
 fn a_complaint_about_a_notification_hides_nothing() {

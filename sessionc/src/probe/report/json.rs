@@ -53,7 +53,7 @@ pub(crate) fn lines(results: &Results) -> String {
     let not_reached = results.not_reached.iter();
     let not_reached =
         not_reached.map(|(state, why)| json!({ "kind": "not reached", "state": state, "why": why }));
-    let summary = json!({
+    let mut summary = json!({
         "kind": "summary",
         "protocol": results.protocol,
         "version": results.version,
@@ -62,6 +62,9 @@ pub(crate) fn lines(results: &Results) -> String {
         "must": results.count(Strictness::Must),
         "should": results.count(Strictness::Should),
     });
+    if let Some(unknown) = &results.unknown_revision {
+        insert(&mut summary, "unknown revision", unknown.as_str());
+    }
     trials.chain(unprompted).chain(not_reached).chain([summary]).map(|line| format!("{line}\n")).collect()
 }
 

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::Strictness;
 
 use crate::probe::campaign::Results;
 use crate::probe::offence::Group;
-use crate::probe::trial::{Outcome, Tried};
+use crate::probe::trial::{Outcome, Trial, Tried};
 use crate::probe::unprompted::Unprompted;
 use crate::wrapped::in_lines;
 
@@ -23,6 +23,8 @@ struct Row {
 const INDENT: usize = 2;
 /// How many characters stand between two columns.
 const GAP: usize = 2;
+/// How many faults of a group in a state are listed if they are all the same. More of them have one line.
+const MOST_LISTED: usize = 3;
 /// How narrow a column may become.
 const NARROWEST: usize = 16;
 
@@ -33,6 +35,10 @@ pub(crate) fn text(results: &Results, width: Option<usize>) -> String {
     text.push_str(&faults(results, width));
     text.push_str(&unprompted(results, width));
     text.push_str(&missing(results));
+    if let Some(unknown) = &results.unknown_revision {
+        let version = results.version.as_deref().unwrap_or_default();
+        text.push_str(&format!("\njudged by {} {version}: {unknown}\n", results.protocol));
+    }
     let (must, should) = (results.count(Strictness::Must), results.count(Strictness::Should));
     let tried = results.tried().count();
     text.push_str(&format!(
@@ -91,11 +97,18 @@ impl Row {
 }
 
 fn faults(results: &Results, width: Option<usize>) -> String {
-    let mut lines = Vec::new();
+    let mut lines: Vec<[String; 4]> = Vec::new();
     for (trial, tried) in results.tried() {
         let Some(fault) = &tried.fault else { continue };
         let level = level(fault.strictness).to_owned();
-        lines.push([level, trial.state.clone(), trial.name.clone(), fault.what.clone()]);
+        let name = match alike(results, trial, tried) {
+            Some(count) => format!("{}: all {count} offences", trial.group),
+            None => trial.name.clone(),
+        };
+        let line = [level, trial.state.clone(), name, fault.what.clone()];
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
     }
     if lines.is_empty() {
         return String::new();
@@ -106,6 +119,19 @@ fn faults(results: &Results, width: Option<usize>) -> String {
         "\nfaults: what the server did\n{}",
         indented(&aligned(&lines, width.map(|width| width.saturating_sub(INDENT))))
     )
+}
+
+/// How many offences of its group there are in its state, if the server did the same after each of them, and they are many.
+fn alike(results: &Results, trial: &Trial, tried: &Tried) -> Option<usize> {
+    let is_of_group = |other: &Trial| other.state == trial.state && other.group == trial.group;
+    let mut count = 0;
+    for (_, other) in results.tried().filter(|(other, _)| is_of_group(other)) {
+        if other.fault != tried.fault {
+            return None;
+        }
+        count += 1;
+    }
+    (count > MOST_LISTED).then_some(count)
 }
 
 fn unprompted(results: &Results, width: Option<usize>) -> String {

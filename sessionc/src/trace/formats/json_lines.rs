@@ -34,6 +34,10 @@ struct Envelope<'a> {
     begins: Option<&'a RawValue>,
     #[serde(borrow, default)]
     not_recorded: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    mistake_of: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    exited: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "isLSPMessage")]
     is_lsp: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "type")]
@@ -55,6 +59,10 @@ struct EnvelopeParts<'a> {
     begins: Option<Part<'a>>,
     /// `true` where it says that a message has passed which it has not recorded.
     not_recorded: Option<Part<'a>>,
+    /// The side that has made a mistake, in a note that says which.
+    mistake_of: Option<Part<'a>>,
+    /// The code with which the server has exited.
+    exited: Option<Part<'a>>,
     /// It has a member that messages have.
     seems_message: bool,
 }
@@ -109,6 +117,8 @@ impl<'a> EnvelopeParts<'a> {
                 "not_received" => parts.not_received = Some(Part::Read(value)),
                 "begins" => parts.begins = Some(Part::Read(value)),
                 "not_recorded" => parts.not_recorded = Some(Part::Read(value)),
+                "mistake_of" => parts.mistake_of = Some(Part::Read(value)),
+                "exited" => parts.exited = Some(Part::Read(value)),
                 "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
@@ -151,6 +161,8 @@ impl<'a> EnvelopeParts<'a> {
             not_received: part(envelope.not_received),
             begins: part(envelope.begins),
             not_recorded: part(envelope.not_recorded),
+            mistake_of: part(envelope.mistake_of),
+            exited: part(envelope.exited),
             // What else it has is not looked at.
             seems_message: true,
         })
@@ -320,6 +332,17 @@ fn read_parts<'a>(
         } else if let Some(begins) = parts.begins.filter(|begins| begins.written() == "true") {
             let (sender, kind) = (Sender::Is(Side::Client), RecordKind::Begins);
             reader.message(Record { place, sender, session, kind, message: begins.message() });
+        } else if let Some(of) = parts.mistake_of.and_then(Part::text).and_then(|of| self::sender(&of)) {
+            reader.message(Record {
+                place,
+                sender: of,
+                session,
+                kind: RecordKind::Mistake,
+                message: message.message(),
+            });
+        } else if let Some(code) = parts.exited {
+            let (sender, kind) = (Sender::Is(Side::Server), RecordKind::Exited);
+            reader.message(Record { place, sender, session, kind, message: code.message() });
         }
         return;
     };

@@ -2,8 +2,10 @@
 
 use mcp_runtime::observer::JsonReader;
 
+use super::client_logs::{ClientLine, ClientLog};
 use super::json_lines::LoggedText;
 use super::record::{Broken, LogReader, Place};
+use super::said_around::SaidAround;
 use super::spread::Spread;
 use super::vscode::VscodeTrace;
 use super::{json_lines, text};
@@ -25,6 +27,7 @@ pub(super) struct Messages<'r, R> {
     /// It keeps its room from one line to the next.
     pub(super) json: JsonReader,
     pub(super) vscode: VscodeTrace,
+    pub(super) clients: ClientLog,
     pub(super) reader: &'r mut R,
 }
 
@@ -46,6 +49,16 @@ impl<R: LogReader> Messages<'_, R> {
         let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
         if self.format == Format::Text && !text.is_empty() && self.vscode.take(place, text, self.reader) {
             return Ok(());
+        }
+        if self.format == Format::Text {
+            match self.clients.take(place, text, self.reader) {
+                ClientLine::Taken => return Ok(()),
+                ClientLine::Message(Some(server)) => {
+                    let said = SaidAround { sender: None, session: Some(server.to_owned()) };
+                    return text::read(place, text, &mut self.json, &mut said.fill(self.reader)).map(drop);
+                }
+                ClientLine::Message(None) | ClientLine::Foreign => {}
+            }
         }
         // A program may write other lines between those of the format that the log begins with.
         match (self.format, text.first()) {

@@ -1,5 +1,6 @@
 //! How logs are written, and the messages in them.
 
+mod client_logs;
 mod document;
 pub(crate) mod elements;
 mod har;
@@ -20,6 +21,7 @@ use std::io::{self, Read};
 use mcp_runtime::observer::JsonReader;
 use serde::de::IgnoredAny;
 
+use client_logs::ClientLog;
 use messages::{Format, Messages};
 use record::{Broken, LogReader, Place};
 use spread::{Next, Spread};
@@ -49,7 +51,8 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     let is_list =
         format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
     let (json, vscode) = (JsonReader::of_alike(), VscodeTrace::default());
-    let mut messages = Messages { format, json, vscode, reader };
+    let clients = ClientLog::default();
+    let mut messages = Messages { format, json, vscode, clients, reader };
     if is_list {
         list::read(&mut lines, &mut messages)?;
     }

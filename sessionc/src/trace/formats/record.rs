@@ -39,6 +39,10 @@ pub(crate) enum RecordKind {
     NotReceived,
     /// It is not a message, but says that a session begins with the next one.
     Begins,
+    /// It is not a message, but a sentence about what its side has done wrong.
+    Mistake,
+    /// It is not a message, but the code with which the server has exited before it has answered all requests.
+    Exited,
 }
 
 /// One message of a log.

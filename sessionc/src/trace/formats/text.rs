@@ -58,7 +58,7 @@ pub(super) fn read(
                     }
                     // Something else that a program has logged.
                     Some(_) => {}
-                    None => problem = problem.or_else(|| Some(why(rest, &error))),
+                    None => problem = problem.or_else(|| Some(why(prefix, rest, &error))),
                 }
             }
             _ => {}
@@ -119,11 +119,18 @@ fn record<'a>(place: Place, prefix: &[u8], json: &'a str) -> Record<'a> {
 }
 
 /// Why a message cannot be read. Some languages show objects with keys that have no quotes.
-fn why(message: &[u8], error: &serde_json::Error) -> String {
+fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
     let inside = message.get(1..).unwrap_or_default().trim_ascii_start();
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
-    if memchr::memmem::find(message, b"JsonRpcVersion").is_some() {
+    if ends_with_bytes(prefix) {
+        "the line is of a dump that shows bytes as numbers: write the text alone, as `tcpdump -A` or `socat -v` do, or record the \
+         session with `sessionc guard --record`"
+            .to_owned()
+    } else if message.ends_with(b"\"...") || memchr::memmem::find(message, b"\"..., ").is_some() {
+        "the message in the line is cut off where the line has `...`: write it whole, for `strace` with `-s 1000000`"
+            .to_owned()
+    } else if memchr::memmem::find(message, b"JsonRpcVersion").is_some() {
         "the message in the line is written as Rust shows a value: write `serde_json::to_string` of it into the log, or record \
          the session with `sessionc guard --record`"
             .to_owned()
@@ -138,6 +145,20 @@ fn why(message: &[u8], error: &serde_json::Error) -> String {
     } else {
         format!("the message in the line cannot be read: {error}")
     }
+}
+
+/// Whether a text ends with bytes as numbers: `7b 22 6a 73`, or `7b22 6a73`.
+fn ends_with_bytes(text: &[u8]) -> bool {
+    const BYTES: usize = 4;
+    let text = text.trim_ascii_end();
+    let text = text.strip_suffix(b"|").unwrap_or(text);
+    // What stands between the numbers and a message are dots for what cannot be shown.
+    let shown = |byte: &u8| *byte == b'.' || byte.is_ascii_whitespace();
+    let end = text.iter().rposition(|byte| !shown(byte)).map_or(0, |last| last + 1);
+    let words = text.get(..end).unwrap_or_default().split(u8::is_ascii_whitespace);
+    let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).rev().take(BYTES).collect();
+    let is_number = |word: &&[u8]| matches!(word.len(), 2 | 4) && word.iter().all(u8::is_ascii_hexdigit);
+    words.len() == BYTES && words.iter().all(is_number)
 }
 
 /// Whether a text that is not JSON looks like a message. What stands before it, such as the name of a logger, does not count.
@@ -260,6 +281,10 @@ mod tests {
         for (line, problem) in [
             ("got {'jsonrpc': '2.0', 'id': <object>}", "cannot be read"),
             ("got { jsonrpc: '2.0', id: 1, params: [Object] }", "write `JSON.stringify` of it into the log"),
+            (" 7b 22 6a 73 6f 6e  {\"jsonrpc\":\"2.0\"", "dump that shows bytes"),
+            ("0010  7f00 0001 7b22 6a73  ....{\"jsonrpc\":\"", "dump that shows bytes"),
+            ("00000000  7b 22 6a 73 6f  |{\"jsonrpc\":\"2.0\"|", "dump that shows bytes"),
+            (r#"read(0, "{\"jsonrpc\":\"2.0\",\"id\":2,\"arg"..., 65536) = 355"#, "`-s 1000000`"),
             ("rpc.send { id = 1, jsonrpc = \"2.0\" }", "as Lua shows a table"),
             ("JsonRpcRequest { jsonrpc: JsonRpcVersion2_0, id: Number(0) }", "as Rust shows a value"),
             (

@@ -291,6 +291,8 @@ fn what_a_server_needs_before_it_has_announced_anything_is_found_once_it_has_not
     log.insert(welcome - 1, early);
     let found = trace(written(&log));
     assert_eq!(found.places()[0], (welcome as u64, "capability".to_owned()), "{found:#?}");
+    let hint = "send it after the reply that opens the session, and announce `logging` in that reply";
+    assert_eq!(found.findings[0]["hint"], hint);
     // Where the log ends before the reply, too.
     let found = trace(written(&log[..welcome]));
     assert!(found.places().contains(&(welcome as u64, "capability".to_owned())), "{found:#?}");
@@ -491,4 +493,123 @@ fn what_usually_makes_a_text_malformed_is_named() {
         let found = trace(json!({ "dir": "s2c-raw", "msg": text }).to_string() + "\n");
         assert_eq!(found.findings[0]["hint"], hint, "{text}: {found:#?}");
     }
+}
+
+#[test]
+fn a_step_that_comes_before_the_session_begins_is_one_finding() {
+    let mut log = messages("whole-2025-11-25");
+    let step = line_of(&log, is("notifications/initialized"));
+    let early = log.remove(step - 1);
+    log.insert(0, early);
+    assert_eq!(trace(written(&log)).places(), [(1, "order".to_owned())]);
+}
+
+#[test]
+fn a_reply_that_a_log_ascribes_to_the_other_side_is_one_finding() {
+    for name in LOGS {
+        let log = messages(name);
+        for (_, reply) in plain(&log) {
+            let mut log = log.clone();
+            log[reply].0 = !log[reply].0;
+            let found = trace(written(&log));
+            assert_eq!(found.places(), [(reply as u64 + 1, "correlation".to_owned())], "{name}: {found:#?}");
+            let hint = found.findings[0]["hint"].as_str().unwrap();
+            assert!(hint.contains(" itself has sent a request with this id: if the log takes "), "{hint}");
+        }
+    }
+}
+
+#[test]
+fn a_capability_that_is_missing_is_one_finding_of_each_side_that_needs_it() {
+    let whole = messages("whole-2025-11-25");
+    let welcome = line_of(&whole, |message| message["result"]["protocolVersion"].is_string());
+    for (capability, blamed) in [
+        ("tools", vec!["client", "server"]),
+        // The server needs two that are within it, and not the capability itself.
+        ("resources", vec!["client", "server", "server"]),
+        ("prompts", vec!["client", "server"]),
+    ] {
+        let mut log = whole.clone();
+        remove(&mut log[welcome - 1].1["result"]["capabilities"], capability);
+        let found = trace(written(&log));
+        let blames: Vec<&str> = found.findings.iter().map(|it| it["blame"].as_str().unwrap()).collect();
+        assert_eq!(blames, blamed, "{capability}: {found:#?}");
+        assert!(found.places().iter().all(|(_, code)| code == "capability"), "{found:#?}");
+    }
+    // What is missing within one that is announced is a mistake of its own.
+    let mut log = whole;
+    let announced = &mut log[welcome - 1].1["result"]["capabilities"];
+    remove(&mut announced["resources"], "subscribe");
+    remove(&mut announced["resources"], "listChanged");
+    assert_eq!(trace(written(&log)).findings.len(), 3);
+}
+
+#[test]
+fn what_waits_for_a_reply_that_was_not_understood_is_not_another_finding() {
+    let whole = messages("whole-2025-03-26");
+    let request = line_of(&whole, is("resources/subscribe"));
+    for id in [json!(987_654), json!(whole[request - 1].1["id"].to_string())] {
+        let mut log = whole.clone();
+        let reply = line_of(&log, |message| {
+            message["id"] == whole[request - 1].1["id"] && message.get("method").is_none()
+        });
+        log[reply - 1].1["id"] = id;
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(reply as u64, "correlation".to_owned())], "{found:#?}");
+    }
+}
+
+#[test]
+fn a_server_that_exits_is_why_its_requests_have_no_reply() {
+    let call =
+        |id: u64| json!({ "dir": "c2s", "msg": { "jsonrpc": "2.0", "id": id, "method": "tools/list" } });
+    let log = messages("real-ts240-se").into_iter().take(3).collect::<Vec<_>>();
+    let exit = json!({ "dir": "note", "msg": "the server exited with 3", "exited": 3 });
+    let found = trace(format!("{}{}\n{}\n{exit}\n", written(&log), call(11), call(12)));
+    assert_eq!(found.places(), [(4, "unanswered".to_owned())], "{found:#?}");
+    let said = "`tools/list` with the id 11 has no reply: the server exited with 3, in line 6";
+    assert_eq!(found.findings[0]["message"], said);
+    assert_eq!(found.summary["again"], json!([{ "line": 4, "count": 1, "last": 5 }]));
+    // One that has said nothing is not missing in the log.
+    let initialize = written(&log[..1]);
+    assert_eq!(trace(&initialize).places(), []);
+    let found = trace(format!("{initialize}{exit}\n"));
+    assert_eq!((found.places(), found.unobserved()), (vec![(1, "unanswered".to_owned())], vec![]));
+}
+
+#[test]
+fn a_mistake_that_a_guard_has_noted_is_found() {
+    let note = json!({
+        "dir": "note",
+        "msg": "the last line of the server has no line feed: end each message with one",
+        "mistake_of": "server",
+    });
+    let found = trace(format!("{}{note}\n", written(&messages("real-ts240-se"))));
+    let [finding] = &found.findings[..] else { panic!("{found:#?}") };
+    assert_eq!((&finding["code"], &finding["blame"]), (&json!("form"), &json!("server")));
+    assert_eq!(finding["message"], "the last line of the server has no line feed");
+    assert_eq!(finding["hint"], "end each message with one");
+}
+
+#[test]
+fn a_line_for_people_explains_nothing() {
+    let mut log = messages("whole-2025-11-25");
+    let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+    remove(&mut log[welcome - 1].1["result"]["capabilities"], "completions");
+    let request = line_of(&log, is("completion/complete"));
+    let (before, after) = log.split_at(welcome - 1);
+    let line = json!({ "dir": "s2c-raw", "msg": "Server running on stdio" });
+    let found = trace(format!("{}{line}\n{}", written(before), written(after)));
+    let expected = [(welcome as u64, "form".to_owned()), (request as u64 + 1, "capability".to_owned())];
+    assert_eq!(found.places(), expected, "{found:#?}");
+}
+
+#[test]
+fn a_log_that_takes_one_side_for_the_other_is_told_so() {
+    let mut log = messages("whole-2025-11-25");
+    log.iter_mut().for_each(|(is_client, _)| *is_client = !*is_client);
+    let found = trace(written(&log));
+    let hint = "only the client sends it: do not send it, or, if the log takes the client for the server, correct the direction \
+                there";
+    assert_eq!((found.lines()[0], &found.findings[0]["hint"]), (1, &json!(hint)), "{found:#?}");
 }

@@ -496,3 +496,36 @@ fn what_cannot_be_used_is_said() {
     assert_eq!(run.code, 2);
     assert!(run.out.contains("10 findings"), "{}", run.out);
 }
+
+#[test]
+fn logs_of_clients_name_what_they_could_not_read_and_that_a_server_has_exited() {
+    let message = |id: u64, method: &str| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" },
+    } })
+    };
+    let initialize = message(0, "initialize");
+    for (log, exit) in [
+        (
+            format!(
+                "2026-01-01T10:00:00.000Z [notes] [info] Message from client: {initialize} {{ metadata: undefined }}\n\
+                 2026-01-01T10:00:00.000Z [notes] [error] Unexpected token 'N', \"Notes are \"... is not valid JSON {{\n\
+                 2026-01-01T10:00:00.000Z [notes] [info] Server transport closed {{ metadata: undefined }}\n"
+            ),
+            "the server exited, in line 3",
+        ),
+        (
+            format!(
+                "2026-01-01 10:00:00.000 [debug] [editor -> server] {initialize}\n\
+                 2026-01-01 10:00:00.000 [warning] Failed to parse message: \"Notes are ready\\n\"\n\
+                 2026-01-01 10:00:00.000 [info] Connection state: Error Process exited with code 7\n"
+            ),
+            "the server exited with 7, in line 3",
+        ),
+    ] {
+        let found = trace(&log);
+        let expected = [(2, "form".to_owned()), (1, "unanswered".to_owned())];
+        assert_eq!((found.places(), found.broken.len()), (expected.to_vec(), 0), "{found:#?}");
+        assert!(found.findings[1]["message"].as_str().unwrap().ends_with(exit), "{found:#?}");
+    }
+}

@@ -234,3 +234,22 @@ fn two_clients_at_once_without_names_are_said() {
     assert!(found.unobserved()[0].starts_with(said), "{found:#?}");
     assert!(trace(written(&one)).unobserved().iter().all(|what| !what.starts_with("which session")));
 }
+
+#[test]
+fn sessions_without_their_beginnings_are_counted() {
+    let log: String = (1..=5)
+        .map(|id| {
+            let ask = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+            let reply = json!({ "jsonrpc": "2.0", "id": id, "result": { "tools": [] } });
+            let session = format!("s{id}");
+            format!(
+                "{}\n{}\n",
+                json!({ "dir": "c2s", "msg": ask, "session": session }),
+                json!({ "dir": "s2c", "msg": reply, "session": session })
+            )
+        })
+        .collect();
+    let found = trace(log);
+    let said = "the beginning of 5 sessions, the first of them in line 1: judged from the state `Active` on, with any capability";
+    assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec![said]));
+}
