@@ -3,7 +3,7 @@
 //! A peer announces the capabilities that its own file names: in a gate, or as a field of the shape of its announcement. So
 //! a message whose gate asks for another one is never sent to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Condition, Holder, MessageIndex, Requirement, Side, Text};
 
@@ -99,6 +99,9 @@ pub(super) struct Withheld {
     /// Where its payload meets one of these, or does not: the flag says which.
     pub(super) payloads: Vec<(Condition, bool)>,
 }
+
+/// What a role of a pairing withholds, by the index of the message in its file.
+pub(super) type AllWithheld = BTreeMap<MessageIndex, Withheld>;
 
 /// When a sender withholds a message because a gate in its file cannot open. `other` is its peer.
 pub(super) fn withheld(

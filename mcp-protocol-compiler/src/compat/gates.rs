@@ -2,9 +2,8 @@
 
 use mcp_protocol_machine::protocol::{Condition, MessageIndex, Requirement, Side, Text};
 
-use super::announced::{dotted, holder, path};
+use super::announced::{AllWithheld, dotted, holder, path};
 use super::found::{Break, Pairing, Rule, declared};
-use super::order::AllWithheld;
 use super::shapes::may_hold;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
