@@ -58,6 +58,17 @@ impl<'a> Announceable<'a> {
         names(wanted) || (implied(wanted) && parent.is_some_and(names))
     }
 
+    /// Whether the side may announce a capability and no part of it: because a gate asks for just this, because it has a
+    /// part of it by default, or because the shape of its announcement has the field.
+    pub(super) fn may_announce_alone(&self, side: Side, wanted: &[Text]) -> bool {
+        let of_side = self.version.declarations.announcements.iter().filter(|found| found.table.side == side);
+        let gates = of_side.flat_map(|announced| announced.table.defaults.iter());
+        let mut parts = gates.filter_map(|gate| self.version.declarations.gates.get(usize::from(gate.0)));
+        self.paths.contains(wanted)
+            || parts.any(|gate| gate.path.split_last().is_some_and(|(_, around)| around == wanted))
+            || self.has_field(wanted)
+    }
+
     /// Whether the shape of the announcement has a field for a capability.
     fn has_field(&self, wanted: &[Text]) -> bool {
         self.announcements.iter().any(|announced| {
@@ -89,6 +100,15 @@ fn has_field(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
         }
     }
     false
+}
+
+/// Whether a side of a file has a capability by default: one that announces the capability around it, and no part of that,
+/// has it.
+pub(super) fn is_default(version: &Version<'_>, side: Side, wanted: &[Text]) -> bool {
+    let of_side = version.declarations.announcements.iter().filter(|announced| announced.table.side == side);
+    let gates = of_side.flat_map(|announced| announced.table.defaults.iter());
+    let mut paths = gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0)));
+    paths.any(|gate| *gate.path == *wanted)
 }
 
 /// When a message is never sent to a peer of another file.
@@ -124,12 +144,7 @@ pub(super) fn withheld(
             continue;
         }
         let wanted = path(version, requirement);
-        let implied = |wanted: &[Text]| {
-            let gates = announced.iter().flat_map(|announced| announced.table.defaults.iter());
-            let mut paths = gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0)));
-            paths.any(|gate| *gate.path == *wanted)
-        };
-        if others.may_announce(wanted, implied) {
+        if others.may_announce(wanted, |wanted| is_default(version, side.other(), wanted)) {
             continue;
         }
         match &requirement.condition {

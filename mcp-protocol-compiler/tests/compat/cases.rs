@@ -448,3 +448,41 @@ fn the_order_of_conditions_says_which_message_is_meant() {
     );
     assert_eq!(lines(&orders(rush, gift), &orders(rush, gift)), [""; 0]);
 }
+
+#[test]
+fn a_default_that_only_one_version_has_breaks_who_relies_on_it() {
+    let asks = |default: &str, hello: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" ({hello}) -> Welcome (_)\n\
+             request Say \"say\" -> Said  requires client.ask.aloud\n\
+             request Write \"write\" -> Written  requires client.ask.writing\n\
+             capabilities client = Hello.can {default}\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = !Hello . ?Welcome . ( *( ?Say . !Said . End ), *( ?Write . !Written . End ) )\n"
+        )
+    };
+    let any = |default: &str| asks(default, "_");
+    let (aloud, writing) = (any("default ask.aloud"), any("default ask.writing"));
+    // `{ "ask": {} }` is another capability for the peer.
+    assert_eq!(
+        lines(&aloud, &writing),
+        [
+            "old-new C0003 the new server may send `write` where the old client has announced `ask` and no part of it, \
+             which for the old client is not `ask.writing`",
+            "new-old C0003 the old server may send `say` where the new client has announced `ask` and no part of it, \
+             which for the new client is not `ask.aloud`"
+        ]
+    );
+    // Without a default there is no reason to announce `ask` alone, unless a shape has the field.
+    assert_eq!(lines(&any(""), &aloud), [""; 0]);
+    let shape = "{ can: { ask?: { aloud?: object, writing?: object } } }";
+    assert_eq!(
+        lines(&asks("", shape), &asks("default ask.aloud", shape)),
+        [
+            "old-new C0003 the new server may send `say` where the old client has announced `ask` and no part of it, \
+             which for the old client is not `ask.aloud`"
+        ]
+    );
+    let changes: Vec<Change> = verdict(&aloud, &writing).changes;
+    let of_protocol = changes.iter().find(|change| change.text.contains("with the default"));
+    assert_eq!(of_protocol.map(|change| change.breaks.len()), Some(2), "{changes:?}");
+}
