@@ -3,7 +3,7 @@
 //! A peer announces the capabilities that its own file names: in a gate, or as a field of the shape of its announcement. So
 //! a message whose gate asks for another one is never sent to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Condition, Holder, MessageIndex, Requirement, Side, Text};
 
@@ -58,6 +58,17 @@ impl<'a> Announceable<'a> {
         names(wanted) || (implied(wanted) && parent.is_some_and(names))
     }
 
+    /// Whether the side may announce a capability and no part of it: because a gate asks for just this, because it has a
+    /// part of it by default, or because the shape of its announcement has the field.
+    pub(super) fn may_announce_alone(&self, side: Side, wanted: &[Text]) -> bool {
+        let of_side = self.version.declarations.announcements.iter().filter(|found| found.table.side == side);
+        let gates = of_side.flat_map(|announced| announced.table.defaults.iter());
+        let mut parts = gates.filter_map(|gate| self.version.declarations.gates.get(usize::from(gate.0)));
+        self.paths.contains(wanted)
+            || parts.any(|gate| gate.path.split_last().is_some_and(|(_, around)| around == wanted))
+            || self.has_field(wanted)
+    }
+
     /// Whether the shape of the announcement has a field for a capability.
     fn has_field(&self, wanted: &[Text]) -> bool {
         self.announcements.iter().any(|announced| {
@@ -91,6 +102,15 @@ fn has_field(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
     false
 }
 
+/// Whether a side of a file has a capability by default: one that announces the capability around it, and no part of that,
+/// has it.
+pub(super) fn is_default(version: &Version<'_>, side: Side, wanted: &[Text]) -> bool {
+    let of_side = version.declarations.announcements.iter().filter(|announced| announced.table.side == side);
+    let gates = of_side.flat_map(|announced| announced.table.defaults.iter());
+    let mut paths = gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0)));
+    paths.any(|gate| *gate.path == *wanted)
+}
+
 /// When a message is never sent to a peer of another file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Withheld {
@@ -99,6 +119,9 @@ pub(super) struct Withheld {
     /// Where its payload meets one of these, or does not: the flag says which.
     pub(super) payloads: Vec<(Condition, bool)>,
 }
+
+/// What a role of a pairing withholds, by the index of the message in its file.
+pub(super) type AllWithheld = BTreeMap<MessageIndex, Withheld>;
 
 /// When a sender withholds a message because a gate in its file cannot open. `other` is its peer.
 pub(super) fn withheld(
@@ -121,12 +144,7 @@ pub(super) fn withheld(
             continue;
         }
         let wanted = path(version, requirement);
-        let implied = |wanted: &[Text]| {
-            let gates = announced.iter().flat_map(|announced| announced.table.defaults.iter());
-            let mut paths = gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0)));
-            paths.any(|gate| *gate.path == *wanted)
-        };
-        if others.may_announce(wanted, implied) {
+        if others.may_announce(wanted, |wanted| is_default(version, side.other(), wanted)) {
             continue;
         }
         match &requirement.condition {

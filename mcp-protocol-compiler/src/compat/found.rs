@@ -64,7 +64,7 @@ pub struct Break {
 pub struct Exchanged {
     /// Who sends it.
     pub sender: Side,
-    /// Its name in its sender's file.
+    /// Its name in its sender's file. If only the receiver's file has it, its payload is what the receiver reads so.
     pub message: String,
     /// In words: `` `tools/call` ``, ``the reply `ToolsResult` to `tools/call` ``.
     pub words: String,

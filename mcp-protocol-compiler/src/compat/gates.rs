@@ -2,9 +2,8 @@
 
 use mcp_protocol_machine::protocol::{Condition, MessageIndex, Requirement, Side, Text};
 
-use super::announced::{dotted, holder, path};
+use super::announced::{AllWithheld, Announceable, dotted, holder, is_default, path};
 use super::found::{Break, Pairing, Rule, declared};
-use super::order::AllWithheld;
 use super::shapes::may_hold;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
@@ -28,8 +27,13 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
             let spans = taken.requires.iter().copied();
             for (requirement, span) in taken.table.requires.iter().zip(spans) {
                 let asked = Asked { pairing, sender, sent, requirement };
-                if !asked.is_implied() && asked.may_apply() {
+                if !asked.may_apply() {
+                    continue;
+                }
+                if !asked.is_implied() {
                     found.push(demanded(pairing, sender, (index, received), requirement, span));
+                } else if asked.is_by_default() {
+                    found.push(by_default(pairing, sender, (index, received), requirement, span));
                 }
             }
             for during in &taken.during {
@@ -75,6 +79,19 @@ impl Asked<'_> {
                     _ => false,
                 }
         })
+    }
+
+    /// Whether the side that the capability is of has it by default for the sender, and not for the receiver, and may
+    /// announce what is around it alone.
+    fn is_by_default(&self) -> bool {
+        let (pairing, wanted) = (self.pairing, self.wanted());
+        let whose = holder(self.requirement, self.sender);
+        let Some((_, around)) = wanted.split_last().filter(|(_, around)| !around.is_empty()) else {
+            return false;
+        };
+        is_default(pairing.version(self.sender), whose, wanted)
+            && !is_default(pairing.version(self.sender.other()), whose, wanted)
+            && Announceable::new(pairing.version(whose), whose).may_announce_alone(whose, around)
     }
 
     /// Whether the sender may write a payload for which the receiver demands it.
@@ -127,6 +144,42 @@ fn demanded(
     .label(format!("{to} demands it"))
     .also(one, format!("{from} may send it without"));
     Break::new(Rule::Capability, diagnostic).about([one, declared(pairing.version(sender.other()), received)])
+}
+
+/// A capability that its side has by default in the sender's file alone.
+fn by_default(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    (index, received): (MessageIndex, MessageIndex),
+    requirement: &Requirement,
+    span: Span,
+) -> Break {
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let what = pairing.words(sender, index);
+    let wanted = path(pairing.version(sender.other()), requirement);
+    let around = wanted.split_last().map(|(_, around)| dotted(around)).unwrap_or_default();
+    let whose = holder(requirement, sender);
+    let (capability, holder) = (dotted(wanted), pairing.peer(whose));
+    let announcements = |side: Side| {
+        let mut all = pairing.version(side).declarations.announcements.iter();
+        all.find(|announced| announced.table.side == whose).map(|announced| announced.message)
+    };
+    let one = declared(pairing.version(sender), index);
+    let other = declared(pairing.version(sender.other()), received);
+    let mut diagnostic = Diagnostic::error(
+        Rule::Capability.code(),
+        span,
+        format!(
+            "{from} may send {what} where {holder} has announced `{around}` and no part of it, which for {to} is not \
+             `{capability}`"
+        ),
+    )
+    .label(format!("{to} demands it"));
+    if let Some(place) = announcements(sender) {
+        diagnostic = diagnostic.also(place, format!("for {from} the default is `{capability}`"));
+    }
+    let places = [Side::Client, Side::Server].into_iter().filter_map(announcements);
+    Break::new(Rule::Capability, diagnostic).about([one, other]).about(places)
 }
 
 fn only_during(

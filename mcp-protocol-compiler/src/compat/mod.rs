@@ -4,7 +4,8 @@
 //! that shows it ([`compare()`]), and what has changed for a reviewer ([`Verdict::changes`]). Messages of two files are
 //! one message if they are one on the wire: by kind, method, condition, and the request of a reply. `order` compares the
 //! automata with the relation of `compatible`, `payload` the shapes, `gates`, `ties` and `envelope` what else a receiver
-//! insists on. `announced` says which gates cannot open in a pair of roles.
+//! insists on. `announced` says which gates cannot open in a pair of roles,
+//! and `readings` which payloads are another message for the receiver than for the sender.
 
 mod announced;
 mod changes;
@@ -14,6 +15,7 @@ mod gates;
 mod order;
 mod pair_verdict;
 mod payload;
+mod readings;
 mod shapes;
 mod ties;
 mod version;

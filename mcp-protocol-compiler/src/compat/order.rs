@@ -3,12 +3,11 @@
 //! The relation is the one that compares the roles of one file that says `compatible`. It compares the roles as they are
 //! written, without the messages that a gate never lets through in this pairing.
 
-use std::collections::BTreeMap;
-
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side, StateIndex};
 
-use super::announced::{Announceable, Withheld, dotted, holder, path, withheld};
+use super::announced::{AllWithheld, Announceable, Withheld, dotted, holder, path, withheld};
 use super::found::{Break, Exchanged, Pairing, Rule, declared, words};
+use super::readings::{NumberedReading, add, numbered};
 use super::shapes::may_hold;
 use crate::automaton::Automaton;
 use crate::declarations::{Form, PayloadType};
@@ -17,9 +16,6 @@ use crate::relation::{Apart, Reason, Sent, apart};
 
 /// How many findings about order are collected for one pairing.
 const MOST: usize = 50;
-
-/// What a role of a pairing withholds, by the index of the message in its file.
-pub(super) type AllWithheld = BTreeMap<MessageIndex, Withheld>;
 
 /// The messages that a role withholds from its peer.
 pub(super) fn all_withheld(pairing: &Pairing<'_>, sender: Side) -> AllWithheld {
@@ -54,12 +50,21 @@ fn never_permitted(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> 
 
 /// Compares the order of a pairing.
 pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec<Break> {
-    let (Some(mut client), Some(mut server)) =
-        (prepared(pairing, Side::Client, &withheld[0]), prepared(pairing, Side::Server, &withheld[1]))
-    else {
+    let readings =
+        [numbered(pairing, Side::Client, &withheld[0]), numbered(pairing, Side::Server, &withheld[1])];
+    let (Some(mut client), Some(mut server)) = (
+        prepared(pairing, Side::Client, &withheld[0], &readings[0]),
+        prepared(pairing, Side::Server, &withheld[1], &readings[1]),
+    ) else {
         return Vec::new();
     };
-    let (mut found, mut is_cut) = (Vec::new(), false);
+    let mut found = Vec::new();
+    for (sender, role, readings) in
+        [(Side::Client, &client, &readings[0]), (Side::Server, &server, &readings[1])]
+    {
+        found.extend(readings.iter().filter_map(|reading| led_elsewhere(pairing, sender, role, reading)));
+    }
+    let mut is_cut = false;
     while let Some(apart) = apart(&client, &server) {
         let Reason::Unexpected { sender, message, cancels, moves, .. } = apart.reason else {
             // It may only follow from a step that was taken away.
@@ -77,6 +82,10 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
         is_cut |= moves || has_step(role, is_gone);
         let before = count(role);
         remove(role, is_gone);
+        let readings = if sender == Side::Client { &readings[0] } else { &readings[1] };
+        for reading in readings.iter().filter(|reading| reading.sent == message && !reading.is_known) {
+            remove(role, |direction, edge, _| direction == Direction::Send && edge == reading.read_as);
+        }
         if found.len() >= MOST || count(role) == before {
             break;
         }
@@ -84,14 +93,21 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
     found
 }
 
-/// A role with common numbers, without what it withholds.
-fn prepared(pairing: &Pairing<'_>, side: Side, withheld: &AllWithheld) -> Option<Automaton> {
+/// A role with common numbers, without what it withholds. A message that its peer reads as another one is this one, too.
+fn prepared(
+    pairing: &Pairing<'_>,
+    side: Side,
+    withheld: &AllWithheld,
+    readings: &[NumberedReading],
+) -> Option<Automaton> {
     let version = pairing.version(side);
     let mut role = version.role(side)?.clone();
     remove(&mut role, |direction, message, _| {
         direction == Direction::Send && withheld.get(&message).is_some_and(|withheld| withheld.always)
     });
-    Some(pairing.wire.renumbered(version, &role))
+    let mut role = pairing.wire.renumbered(version, &role);
+    readings.iter().for_each(|reading| add(&mut role, reading));
+    Some(role)
 }
 
 fn count(role: &Automaton) -> usize {
@@ -136,11 +152,20 @@ fn is_of_pattern(pairing: &Pairing<'_>, sender: Side, number: MessageIndex) -> b
 fn exchanged(pairing: &Pairing<'_>, sent: &Sent) -> Exchanged {
     let index = pairing.of_number(sent.sender, sent.message);
     let version = pairing.version(sent.sender);
-    let mut words = index.map_or("a message".to_owned(), |index| words(version, index));
+    let to = sent.sender.other();
+    let read_as = || {
+        let read_as = pairing.of_number(to, sent.message)?;
+        let (words, name) = (pairing.words(to, read_as), pairing.version(to).name(read_as));
+        Some(format!("{words}, which {} reads as `{name}`", pairing.peer(to)))
+    };
+    let unknown = || read_as().unwrap_or_else(|| "a message".to_owned());
+    let mut words = index.map_or_else(unknown, |index| words(version, index));
     if let Some(request) = sent.cancels.and_then(|request| pairing.of_number(sent.sender, request)) {
         words = format!("{words} for {}", pairing.words(sent.sender, request));
     }
-    let message = index.map_or("", |index| version.name(index)).to_owned();
+    let named = index.map(|index| version.name(index));
+    let message = named.or_else(|| Some(pairing.version(to).name(pairing.of_number(to, sent.message)?)));
+    let message = message.unwrap_or_default().to_owned();
     Exchanged { sender: sent.sender, message, words }
 }
 
@@ -177,25 +202,57 @@ fn unexpected(pairing: &Pairing<'_>, apart: &Apart) -> Break {
     let what = exchanged(pairing, &here).words;
     let index = pairing.of_number(sender, message);
     let known = pairing.of_number(sender.other(), message);
-    let why = if known.is_some() { "accepts only in other states" } else { "does not know" };
+    let why = match (index, known) {
+        (None, Some(_)) => " and accepts only in other states".to_owned(),
+        (_, Some(_)) => format!(", which {to} accepts only in other states"),
+        (_, None) => format!(", which {to} does not know"),
+    };
     let mut diagnostic =
-        Diagnostic::error(Rule::Message.code(), step, format!("{from} may send {what}, which {to} {why}"))
+        Diagnostic::error(Rule::Message.code(), step, format!("{from} may send {what}{why}"))
             .label(format!("{from} may send it here"))
             .also(receiver.span, format!("{to} does not accept it, {}", receiver.words));
-    if let Some(note) = index.and_then(|index| consequence(pairing, sender, index)) {
+    if let Some(note) = index.and_then(|index| consequence(pairing, sender, index, known.is_some())) {
         diagnostic = diagnostic.with_note(note);
     }
     for note in index.map(|index| open_gates(pairing, sender, index)).unwrap_or_default() {
         diagnostic = diagnostic.with_note(note);
     }
-    let subjects = [(sender, index), (sender.other(), known)];
-    let subjects = subjects.into_iter().filter_map(|(side, index)| Some((side, index?)));
+    // What the receiver has read as another message before has led it here.
+    let read = apart.exchange.iter().filter(|sent| pairing.of_number(sent.sender, sent.message).is_none());
+    let read = read.map(|sent| (sent.sender.other(), pairing.of_number(sent.sender.other(), sent.message)));
+    let subjects = [(sender, index), (sender.other(), known)].into_iter().chain(read);
+    let subjects = subjects.filter_map(|(side, index)| Some((side, index?)));
     let subjects: Vec<_> = subjects.map(|(side, index)| declared(pairing.version(side), index)).collect();
     finish(pairing, apart, Rule::Message, diagnostic).about(subjects)
 }
 
+/// A payload that the receiver reads as a message which leads elsewhere in the sender's file.
+fn led_elsewhere(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    role: &Automaton,
+    reading: &NumberedReading,
+) -> Option<Break> {
+    let one = reading.crossing(role)?;
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let sent = pairing.of_number(sender, reading.sent)?;
+    let read_as = pairing.of_number(sender.other(), reading.read_as)?;
+    let (what, other) = (pairing.words(sender, sent), pairing.words(sender.other(), read_as));
+    let (declared_here, declared_there) =
+        (declared(pairing.version(sender), sent), declared(pairing.version(sender.other()), read_as));
+    let diagnostic = Diagnostic::error(
+        Rule::Message.code(),
+        one,
+        format!("{from} may send {what} that {to} reads as {other}, which leads elsewhere"),
+    )
+    .label(format!("{from} may send it here"))
+    .also(declared_there, format!("for {to} this message is declared first"))
+    .with_note("of two messages whose conditions both hold, the one that is declared first is meant");
+    Some(Break::new(Rule::Message, diagnostic).about([declared_here, declared_there]))
+}
+
 /// What the receiver does with a message that it does not accept.
-fn consequence(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Option<String> {
+fn consequence(pairing: &Pairing<'_>, sender: Side, index: MessageIndex, is_known: bool) -> Option<String> {
     let to = pairing.peer(sender.other());
     let table = &pairing.version(sender).message(index)?.table;
     let receiver = pairing.version(sender.other());
@@ -205,7 +262,7 @@ fn consequence(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Opti
             other.kind == table.kind && other.method == table.method && other.condition != table.condition
         })
     });
-    if let Some(other) = of_method {
+    if let Some(other) = of_method.filter(|_| !is_known) {
         return Some(format!("{to} reads it as `{}`", receiver.name(other)));
     }
     match table.kind {

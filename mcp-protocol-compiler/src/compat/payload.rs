@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Side};
+use mcp_protocol_machine::protocol::{Condition, Kind, MessageIndex, Payload, Side};
 
+use super::announced::AllWithheld;
 use super::found::{Break, Pairing, Rule, declared};
-use super::order::AllWithheld;
+use super::readings::{readings, sent_form};
 use super::shapes::{Refusal, compare, restricted};
 use crate::declarations::{Form, Message, PayloadType, Record};
 use crate::diagnostic::Diagnostic;
@@ -20,8 +21,8 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
     let mut found = Vec::new();
     for (sender, withheld) in [(Side::Client, &withheld[0]), (Side::Server, &withheld[1])] {
         let mut by_place: BTreeMap<CommonPlace, Misfit> = BTreeMap::new();
-        for (index, received) in exchanged(pairing, sender, withheld) {
-            let (refusals, note) = of_message(pairing, sender, (index, received), withheld);
+        for (index, received, meets) in exchanged(pairing, sender, withheld) {
+            let (refusals, note) = of_message(pairing, sender, (index, received), &meets, withheld);
             found.extend(note);
             for refusal in refusals {
                 let place = CommonPlace {
@@ -71,21 +72,37 @@ struct Misfit {
     messages: Vec<(MessageIndex, MessageIndex)>,
 }
 
-/// The messages that a side sends and its peer takes, each by its index in both files.
+/// Conditions, each with whether a payload meets it.
+type Meets = Vec<(Condition, bool)>;
+
+/// The messages that a side sends and its peer takes, each by its index in both files, and which of its payloads the peer
+/// reads so.
 fn exchanged(
     pairing: &Pairing<'_>,
     sender: Side,
     withheld: &AllWithheld,
-) -> Vec<(MessageIndex, MessageIndex)> {
+) -> Vec<(MessageIndex, MessageIndex, Meets)> {
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
     let indices = version.declarations.indices();
     let both = indices.filter_map(|index| Some((index, pairing.received_as(sender, index)?)));
-    both.filter(|(index, received)| {
+    let is_exchanged = |index: &MessageIndex, received: &MessageIndex| {
         !withheld.get(index).is_some_and(|withheld| withheld.always)
             && version.senders(*index).contains(&sender)
             && receiver.senders(*received).contains(&sender)
-    })
-    .collect()
+    };
+    let readings = readings(pairing, sender, withheld);
+    let mut found = Vec::new();
+    for (index, received) in both {
+        let others = || readings.iter().filter(|reading| reading.sent == index);
+        if is_exchanged(&index, &received) {
+            let meets = others().map(|reading| (reading.condition.clone(), false));
+            found.push((index, received, meets.collect()));
+        }
+        for reading in others().filter(|reading| is_exchanged(&index, &reading.read_as)) {
+            found.push((index, reading.read_as, vec![(reading.condition.clone(), true)]));
+        }
+    }
+    found
 }
 
 /// What comes in place of a payload.
@@ -100,6 +117,7 @@ fn of_message(
     pairing: &Pairing<'_>,
     sender: Side,
     (index, received): (MessageIndex, MessageIndex),
+    meets: &Meets,
     withheld: &AllWithheld,
 ) -> (Vec<Refusal>, Option<Break>) {
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
@@ -118,6 +136,12 @@ fn of_message(
     let empty = Form::Record(Record::default());
     let (null, is_reply) = (Form::Null, matches!(sent.table.kind, Kind::Reply { .. }));
     let form = form.and_then(|form| sent_form(pairing, sender, index, form, withheld));
+    let form = form.and_then(|form| {
+        let mut conditions = meets.iter();
+        conditions.try_fold(form, |form, (condition, meets)| {
+            restricted(&version.shapes.declared, &form, condition, *meets)
+        })
+    });
     let mut values = Vec::new();
     match sent.table.payload {
         Payload::None if is_reply => values.push(SentPayload::Value(&empty)),
@@ -175,44 +199,6 @@ fn forms(sent: &Message, taken: &Message) -> Result<(Option<Form>, Form), ()> {
         },
         _ => Err(()),
     }
-}
-
-/// The payloads of a message that are really sent: those that a closed gate keeps back are not, and those that another
-/// message of the method stands for are not, either.
-fn sent_form(
-    pairing: &Pairing<'_>,
-    sender: Side,
-    index: MessageIndex,
-    form: Form,
-    withheld: &AllWithheld,
-) -> Option<Form> {
-    let version = pairing.version(sender);
-    let shapes = &version.shapes.declared;
-    let message = version.message(index)?;
-    let mut form = form;
-    if let Some(condition) = &message.table.condition {
-        form = restricted(shapes, &form, condition, true)?;
-    }
-    for (condition, meets) in
-        withheld.get(&index).map(|withheld| withheld.payloads.as_slice()).unwrap_or_default()
-    {
-        form = restricted(shapes, &form, condition, !meets)?;
-    }
-    // A message of the method with a condition that comes first; one that is withheld does not exist.
-    for other in version
-        .declarations
-        .indices()
-        .take_while(|other| *other != index || message.table.condition.is_none())
-    {
-        let Some(table) = version.message(other).map(|message| &message.table) else { continue };
-        let is_before =
-            other != index && table.kind == message.table.kind && table.method == message.table.method;
-        let is_sent = !withheld.get(&other).is_some_and(|withheld| withheld.always);
-        if let Some(condition) = table.condition.as_ref().filter(|_| is_before && is_sent) {
-            form = restricted(shapes, &form, condition, false)?;
-        }
-    }
-    Some(form)
 }
 
 /// Payloads that only Rust knows.

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{KeyPlace, Kind, Message, MessageIndex, Path, Side};
 
-use super::announced::dotted;
+use super::announced::{AllWithheld, dotted};
 use super::found::{Break, Pairing, Rule, declared};
-use super::order::AllWithheld;
 use crate::diagnostic::Diagnostic;
 
 /// Compares what the messages that both files have are tied to.

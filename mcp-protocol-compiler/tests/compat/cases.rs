@@ -368,3 +368,121 @@ fn every_break_is_among_the_changes() {
         assert_eq!(found.collect::<Vec<_>>(), [pair.found[0].diagnostic.message.as_str()]);
     }
 }
+
+/// A subscription whose last message is one with a condition, if there is one.
+fn cooking(cooked: &str, last: &str, then: &str) -> String {
+    format!(
+        "protocol Kitchen \"1\"\nrequest Watch \"watch\" ({{ dish: string }}) -> Watching\n\
+         notification Cooked \"cooked\" ({cooked})\n{last}\n\
+         client Guest\nserver Cook = dual Guest\nGuest = *Watched\nWatched = !Watch . ?Watching . Cooking\n\
+         Cooking = {then}\n"
+    )
+}
+
+#[test]
+fn a_payload_that_the_receiver_reads_as_another_message_breaks_where_that_leads_elsewhere() {
+    let done = "notification Done \"cooked\" if done ({ dish: string, done: bool })";
+    let one_key = "key dish = Watch.dish | Cooked.dish";
+    let loops = |cooked: &str| cooking(cooked, one_key, "?Cooked . Cooking");
+    let ends = |cooked: &str| {
+        let last = format!("{done}\n{one_key} | Done.dish");
+        cooking(cooked, &last, "?Cooked . Cooking & ?Done . End")
+    };
+    let may_be_done = "{ dish: string, done?: bool }";
+    let of_old_cook = |lines: Vec<String>| -> Vec<String> {
+        lines.into_iter().filter(|line| line.starts_with("new-old")).collect()
+    };
+    let found = of_old_cook(lines(&loops(may_be_done), &ends(may_be_done)));
+    assert_eq!(
+        found,
+        ["new-old C0001 the old server may send `cooked`, which the new client accepts only in other states"]
+    );
+    let all = rendered(&loops(may_be_done), &ends(may_be_done));
+    assert!(
+        all.contains("3. the old server sends `cooked` if done, which the new client reads as `Done`"),
+        "{all}"
+    );
+    assert!(!all.contains("the new client reads it as"), "`cooked` is what both have: {all}");
+    // The old cook does not write `done`: it has no such field, or leaves open what else there is.
+    for cooked in ["{ dish: string }", "{ dish: string, ..rest }", "_"] {
+        assert_eq!(of_old_cook(lines(&loops(cooked), &ends(cooked))), [""; 0], "{cooked}");
+    }
+    // Where it leads to the same state, it does no harm.
+    let reads = format!("{done}\n{one_key} | Done.dish");
+    let reads = cooking(may_be_done, &reads, "?Cooked . Cooking & ?Done . Cooking");
+    assert_eq!(of_old_cook(lines(&loops(may_be_done), &reads)), [""; 0]);
+    // Unless the payload does not fit the message that it is read as.
+    let found = of_old_cook(lines(&loops(may_be_done), &reads.replace("done: bool", "done: bool, at: uint")));
+    assert_eq!(
+        found,
+        [
+            "new-old C0004 the old server may send `cooked` without `at`, where the new client expects a whole number \
+             that is not negative"
+        ]
+    );
+    // A message that the receiver does not accept where it reads it.
+    let later = cooking(may_be_done, &format!("{done}\n{one_key} | Done.dish"), "?Done . ?Cooked . Cooking");
+    let first = cooking(may_be_done, one_key, "?Cooked . Cooking");
+    assert!(!of_old_cook(lines(&first, &later)).is_empty());
+}
+
+#[test]
+fn the_order_of_conditions_says_which_message_is_meant() {
+    let orders = |first: &str, last: &str| {
+        format!(
+            "protocol Shop \"1\"\ntype Wish = {{ rush?: bool, gift?: bool }}\n\
+             notification {first}\nnotification {last}\nnotification Leave \"leave\"\n\
+             client Guest\nserver Waiter = dual Guest\nGuest = !Rush . End ⊕ !Gift . !Leave . End\n"
+        )
+    };
+    let (rush, gift) = ("Rush \"order\" if rush (Wish)", "Gift \"order\" if gift (Wish)");
+    let found = lines(&orders(rush, gift), &orders(gift, rush));
+    assert_eq!(
+        found,
+        [
+            "old-new C0001 the old client may send `order` if rush that the new server reads as `order` if gift, which \
+             leads elsewhere",
+            "new-old C0001 the new client may send `order` if gift that the old server reads as `order` if rush, which \
+             leads elsewhere"
+        ]
+    );
+    assert_eq!(lines(&orders(rush, gift), &orders(rush, gift)), [""; 0]);
+}
+
+#[test]
+fn a_default_that_only_one_version_has_breaks_who_relies_on_it() {
+    let asks = |default: &str, hello: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" ({hello}) -> Welcome (_)\n\
+             request Say \"say\" -> Said  requires client.ask.aloud\n\
+             request Write \"write\" -> Written  requires client.ask.writing\n\
+             capabilities client = Hello.can {default}\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = !Hello . ?Welcome . ( *( ?Say . !Said . End ), *( ?Write . !Written . End ) )\n"
+        )
+    };
+    let any = |default: &str| asks(default, "_");
+    let (aloud, writing) = (any("default ask.aloud"), any("default ask.writing"));
+    // `{ "ask": {} }` is another capability for the peer.
+    assert_eq!(
+        lines(&aloud, &writing),
+        [
+            "old-new C0003 the new server may send `write` where the old client has announced `ask` and no part of it, \
+             which for the old client is not `ask.writing`",
+            "new-old C0003 the old server may send `say` where the new client has announced `ask` and no part of it, \
+             which for the new client is not `ask.aloud`"
+        ]
+    );
+    // Without a default there is no reason to announce `ask` alone, unless a shape has the field.
+    assert_eq!(lines(&any(""), &aloud), [""; 0]);
+    let shape = "{ can: { ask?: { aloud?: object, writing?: object } } }";
+    assert_eq!(
+        lines(&asks("", shape), &asks("default ask.aloud", shape)),
+        [
+            "old-new C0003 the new server may send `say` where the old client has announced `ask` and no part of it, \
+             which for the old client is not `ask.aloud`"
+        ]
+    );
+    let changes: Vec<Change> = verdict(&aloud, &writing).changes;
+    let of_protocol = changes.iter().find(|change| change.text.contains("with the default"));
+    assert_eq!(of_protocol.map(|change| change.breaks.len()), Some(2), "{changes:?}");
+}

@@ -15,7 +15,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     };
     let place = |version: &Version<'_>| version.declarations.name.as_ref().map(|name| name.span);
     let spans = (place(old), place(new));
-    let envelope = |found: &Break| found.rule == Rule::Envelope;
+    let envelope = |found: &Break| matches!(found.rule, Rule::Envelope | Rule::Capability);
     let all: Vec<Span> = spans.0.into_iter().chain(spans.1).collect();
     let mut add = |what: &str, old: String, new: String, about: &[Span]| {
         if old != new {

@@ -12,6 +12,20 @@ pub(in crate::compat) fn may_hold(shapes: &[DeclaredShape], form: &Form, conditi
     leaves(shapes, form).into_iter().any(|leaf| part(shapes, leaf, &condition.path, literal, true).is_some())
 }
 
+/// Whether a shape says that a payload may have a value at a path. One that leaves members open does not say so.
+pub(in crate::compat) fn names(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
+    let Some((key, rest)) = path.split_first() else { return true };
+    leaves(shapes, form).into_iter().any(|leaf| match leaf {
+        Form::Map(form) => names(shapes, form, rest),
+        Form::List(form) => position(key).is_some() && names(shapes, form, rest),
+        Form::Tuple(positions) => position(key)
+            .and_then(|place| positions.get(place))
+            .is_some_and(|position| names(shapes, &position.form, rest)),
+        Form::Record(record) => record.field(key).is_some_and(|field| names(shapes, &field.form, rest)),
+        _ => false,
+    })
+}
+
 /// The payloads of a shape that meet a condition, or those that do not, as a shape; nothing if there are none. A payload of
 /// which the shape does not say whether it does is among both.
 pub(in crate::compat) fn restricted(

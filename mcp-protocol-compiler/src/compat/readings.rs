@@ -1,0 +1,155 @@
+//! What of a message is sent, and as which message of its own file the receiver reads it.
+//!
+//! The payload says which message of a method is meant. So a payload that its sender writes as one message is another one
+//! for a receiver whose file has a message with a condition that the sender's file does not have, or has behind others.
+
+use mcp_protocol_machine::protocol::{Condition, Direction, MessageIndex, Side};
+
+use super::announced::{AllWithheld, Announceable, holder, path};
+use super::found::Pairing;
+use super::shapes::{may_hold, names, restricted};
+use super::version::Version;
+use crate::automaton::{Automaton, Edge};
+use crate::declarations::{Form, PayloadType};
+use crate::source::Span;
+
+/// A message that the receiver reads as another one where its payload meets a condition.
+pub(super) struct Reading {
+    /// The message, in the sender's file.
+    pub(super) sent: MessageIndex,
+    /// What it is for the receiver, in the receiver's file.
+    pub(super) read_as: MessageIndex,
+    /// Where this is so.
+    pub(super) condition: Condition,
+}
+
+/// All that a receiver reads as another message than its sender writes.
+pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithheld) -> Vec<Reading> {
+    let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
+    let senders = Announceable::new(version, sender);
+    let mut found = Vec::new();
+    for sent in version.declarations.indices() {
+        let Some(received) = pairing.received_as(sender, sent) else { continue };
+        let is_withheld = withheld.get(&sent).is_some_and(|withheld| withheld.always);
+        if is_withheld || !version.senders(sent).contains(&sender) {
+            continue;
+        }
+        let Some(PayloadType::Shape { index, .. }) = version.message(sent).map(|message| &message.payload)
+        else {
+            continue;
+        };
+        let shape = Form::Named(*index);
+        for (read_as, condition) in before(receiver, received) {
+            let own = pairing.received_as(sender.other(), read_as);
+            let is_known = own.is_some_and(|own| before(version, sent).any(|(first, _)| first == own));
+            // A message whose capability was not announced does not exist.
+            let exists = receiver.message(read_as).is_some_and(|message| {
+                let mut of_sender = message.table.requires.iter();
+                of_sender.all(|requirement| {
+                    holder(requirement, sender) != sender
+                        || senders.may_announce(path(receiver, requirement), |_| false)
+                })
+            });
+            if is_known || !exists || !names(&version.shapes.declared, &shape, &condition.path) {
+                continue;
+            }
+            let form = sent_form(pairing, sender, sent, shape.clone(), withheld);
+            if form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
+                found.push(Reading { sent, read_as, condition });
+            }
+        }
+    }
+    found
+}
+
+/// The same with the common numbers of both files.
+pub(super) struct NumberedReading {
+    pub(super) sent: MessageIndex,
+    pub(super) read_as: MessageIndex,
+    /// The sender's file has the message, too, and declares it in another place.
+    pub(super) is_known: bool,
+}
+
+impl NumberedReading {
+    /// The step of the message where what it is read as leads to another place for the sender.
+    pub(super) fn crossing(&self, role: &Automaton) -> Option<Span> {
+        role.states.iter().find_map(|state| {
+            let step = |message| state.edges.iter().find(|edge| is_sent(edge, message));
+            let (one, other) = (step(self.sent)?, step(self.read_as)?);
+            (one.action != other.action).then_some(one.span)
+        })
+    }
+}
+
+/// What a role sends that its peer reads as another message.
+pub(super) fn numbered(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithheld) -> Vec<NumberedReading> {
+    let common = |side: Side, index| pairing.wire.common(pairing.age(side), index);
+    let found = readings(pairing, sender, withheld).into_iter().filter_map(|reading| {
+        let is_known = pairing.received_as(sender.other(), reading.read_as).is_some();
+        let (sent, read_as) = (common(sender, reading.sent)?, common(sender.other(), reading.read_as)?);
+        Some(NumberedReading { sent, read_as, is_known })
+    });
+    found.collect()
+}
+
+/// Lets a role send what a message is read as wherever it sends the message.
+pub(super) fn add(role: &mut Automaton, reading: &NumberedReading) {
+    for state in &mut role.states {
+        if !state.edges.iter().any(|edge| is_sent(edge, reading.read_as)) {
+            let sent = state.edges.iter().filter(|edge| is_sent(edge, reading.sent));
+            let read: Vec<Edge> =
+                sent.map(|edge| Edge { message: reading.read_as, ..edge.clone() }).collect();
+            state.edges.extend(read);
+        }
+    }
+}
+
+fn is_sent(edge: &Edge, message: MessageIndex) -> bool {
+    edge.direction == Direction::Send && edge.message == message
+}
+
+/// The messages of a file that go ahead of one where a payload meets their conditions: those with a condition, of the same
+/// method, that are declared before it.
+fn before<'a>(
+    version: &'a Version<'_>,
+    index: MessageIndex,
+) -> impl Iterator<Item = (MessageIndex, Condition)> + 'a {
+    let table = version.message(index).map(|message| &message.table);
+    let others = version.declarations.indices().filter(move |other| *other != index);
+    others.filter_map(move |other| {
+        let (one, other_table) = (table?, &version.message(other)?.table);
+        let is_alike = other_table.kind == one.kind && other_table.method == one.method;
+        let is_first = one.condition.is_none() || other < index;
+        Some((other, other_table.condition.clone().filter(|_| is_alike && is_first)?))
+    })
+}
+
+/// The payloads of a message that are really sent: those that a closed gate keeps back are not, and those that another
+/// message of the method stands for are not, either.
+pub(super) fn sent_form(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    index: MessageIndex,
+    form: Form,
+    withheld: &AllWithheld,
+) -> Option<Form> {
+    let version = pairing.version(sender);
+    let shapes = &version.shapes.declared;
+    let message = version.message(index)?;
+    let mut form = form;
+    if let Some(condition) = &message.table.condition {
+        form = restricted(shapes, &form, condition, true)?;
+    }
+    for (condition, meets) in
+        withheld.get(&index).map(|withheld| withheld.payloads.as_slice()).unwrap_or_default()
+    {
+        form = restricted(shapes, &form, condition, !meets)?;
+    }
+    // A message of the method with a condition that comes first; one that is withheld does not exist.
+    for (other, condition) in before(version, index) {
+        if !withheld.get(&other).is_some_and(|withheld| withheld.always) {
+            form = restricted(shapes, &form, &condition, false)?;
+        }
+    }
+    Some(form)
+}
