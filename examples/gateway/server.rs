@@ -19,7 +19,8 @@ fn owner<'a, 'b>(gateway: &'a Gateway, name: &'b str) -> Option<(&'a Behind, &'b
     owners.max_by_key(|(behind, _)| behind.name.len())
 }
 
-/// Names what a server has as clients of the gateway do. Returns whether it is then found: not if another server has that name.
+/// Names what a server has as clients of the gateway do. Returns whether it is then found: not if another server has
+/// that name.
 fn name(gateway: &Gateway, behind: &Behind, name: &mut String) -> bool {
     *name = format!("{}_{name}", behind.name);
     owner(gateway, name).is_some_and(|(owner, _)| owner.name == behind.name)

@@ -23,8 +23,8 @@ fn schema_of<T: JsonSchema>(inline: bool) -> Object {
     }
 }
 
-/// Removes what JSON Schema does not have: the `format` of a number, such as `uint64`. Clients print a warning for each of them,
-/// and some refuse the schema. The lowest and the highest number stay.
+/// Removes what JSON Schema does not have: the `format` of a number, such as `uint64`. Clients print a warning for each
+/// of them, and some refuse the schema. The lowest and the highest number stay.
 fn without_number_format(schema: &mut Schema) {
     let is_number = |kind: &Value| kind == "integer" || kind == "number";
     let of_number = match schema.get("type") {

@@ -141,8 +141,8 @@ from_tuple! {
     "a list of 12 elements": A B C D E F G H I J K L;
 }
 
-/// A member that is `null` is taken for absent unless `null` is a value of it, as an optional member is: Python's clients fill
-/// in the empty fields of a form so.
+/// A member that is `null` is taken for absent unless `null` is a value of it, as an optional member is: Python's clients
+/// fill in the empty fields of a form in this way.
 impl<'de, T: FromJson<'de>> FromJson<'de> for BTreeMap<String, T> {
     const EXPECTED: &'static str = "an object";
 
