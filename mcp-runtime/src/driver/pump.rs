@@ -215,8 +215,8 @@ impl<R, W> Pump<R, W> {
         }
     }
 
-    /// Stops waiting for the writer, drops it, and tells the endpoint that its last bytes were not taken in the time that
-    /// `setting` sets.
+    /// Stops waiting for the writer, drops it, and tells the endpoint that its last bytes were not taken in the time
+    /// that `setting` sets.
     pub(crate) fn give_up_writing(&mut self, setting: &str) {
         if self.writer.is_some() {
             self.fail_output(io::Error::new(
