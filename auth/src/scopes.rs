@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 /// let granted = Scopes::from("notes:read notes:write");
 /// assert!(granted.contains_all(&Scopes::from("notes:read")));
 /// assert_eq!(granted, Scopes::from(["notes:write", "notes:read"]));
+/// assert_eq!(granted, ["notes:write notes:read"].into_iter().collect());
 /// assert_eq!(granted.with(&Scopes::from("admin")).to_string(), "admin notes:read notes:write");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,9 +77,14 @@ impl From<Scopes> for String {
     }
 }
 
+/// A text with spaces is several scopes here, too, because a scope has none.
 impl<S: Into<String>> FromIterator<S> for Scopes {
     fn from_iter<I: IntoIterator<Item = S>>(scopes: I) -> Scopes {
-        Scopes(scopes.into_iter().map(Into::into).filter(|scope| !scope.is_empty()).collect())
+        let mut all = Scopes::new();
+        for scopes in scopes {
+            all.0.append(&mut Scopes::from(scopes.into()).0);
+        }
+        all
     }
 }
 

@@ -10,12 +10,20 @@ use mcp_kit::prelude::*;
 use super::Gateway;
 use super::behind::Behind;
 
-/// The server that has something, and what it calls it.
+/// The server that has something, and what it calls it. Of `notes` and `notes_old`, `notes_old_add` is of the latter.
 fn owner<'a, 'b>(gateway: &'a Gateway, name: &'b str) -> Option<(&'a Behind, &'b str)> {
-    gateway.behind.iter().find_map(|behind| {
+    let owners = gateway.behind.iter().filter_map(|behind| {
         let rest = name.strip_prefix(&behind.name)?.strip_prefix('_')?;
         Some((&**behind, rest))
-    })
+    });
+    owners.max_by_key(|(behind, _)| behind.name.len())
+}
+
+/// Names what a server has as clients of the gateway do. Returns whether it is then found: not if another server has
+/// that name.
+fn name(gateway: &Gateway, behind: &Behind, name: &mut String) -> bool {
+    *name = format!("{}_{name}", behind.name);
+    owner(gateway, name).is_some_and(|(owner, _)| owner.name == behind.name)
 }
 
 /// What all servers have, which are asked side by side: a server that does not answer does not hide the others.
@@ -50,7 +58,7 @@ impl Tools<Gateway> for Gateway {
     async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Tool>, Failure> {
         let list = |behind: Arc<Behind>| async move {
             let mut tools = behind.list(|server| async move { server.tools().await }).await;
-            tools.iter_mut().for_each(|tool| tool.name = format!("{}_{}", behind.name, tool.name));
+            tools.retain_mut(|tool| name(gateway, &behind, &mut tool.name));
             tools
         };
         Ok(of_all(gateway, list).await)
@@ -71,7 +79,7 @@ impl Prompts<Gateway> for Gateway {
     async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
         let list = |behind: Arc<Behind>| async move {
             let mut prompts = behind.list(|server| async move { server.prompts().await }).await;
-            prompts.iter_mut().for_each(|prompt| prompt.name = format!("{}_{}", behind.name, prompt.name));
+            prompts.retain_mut(|prompt| name(gateway, &behind, &mut prompt.name));
             prompts
         };
         Ok(of_all(gateway, list).await)

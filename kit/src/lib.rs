@@ -50,5 +50,6 @@ pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, Timeou
 pub use server::ClientLog;
 pub use server::{
     Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Prompts, Resource, ResourceNotFound,
-    Resources, Roots, Server, Suggestions, Tool, Tools, Typed, User, blob_at, principal_of, said, text_at,
+    Resources, Roots, Server, Suggestions, Tool, Tools, Typed, User, audio_of, blob_at, bytes_at, image_of,
+    principal_of, said, text_at,
 };

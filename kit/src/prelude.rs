@@ -20,5 +20,5 @@ pub use super::connection::{Call, CallError, ConnectOptions, Connection, LiveLis
 pub use super::failure::Failure;
 pub use super::server::{
     Client, Json, Model, Output, Progress, Prompt, Prompts, Resource, ResourceNotFound, Resources, Roots,
-    Server, Suggestions, Tool, Tools, Typed, User, blob_at, said, text_at,
+    Server, Suggestions, Tool, Tools, Typed, User, audio_of, blob_at, bytes_at, image_of, said, text_at,
 };

@@ -1,8 +1,9 @@
 //! What the types of a program say of themselves: names, descriptions and JSON Schemas.
 
 use mcp_protocols::eras::types::{FieldSchema, FormSchema, Object, ObjectSchema};
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ fn schema_of<T: JsonSchema>(inline: bool) -> Object {
     let mut settings = SchemaSettings::draft2020_12();
     settings.meta_schema = None;
     settings.inline_subschemas = inline;
+    let settings = settings.with_transform(RecursiveTransform(without_number_format));
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
         Value::Object(mut schema) => {
             schema.remove("title");
@@ -18,6 +20,20 @@ fn schema_of<T: JsonSchema>(inline: bool) -> Object {
         }
         // `true`, for a type that may be anything.
         _ => Object::new(),
+    }
+}
+
+/// Removes what JSON Schema does not have: the `format` of a number, such as `uint64`. Clients print a warning for each
+/// of them, and some refuse the schema. The lowest and the highest number stay.
+fn without_number_format(schema: &mut Schema) {
+    let is_number = |kind: &Value| kind == "integer" || kind == "number";
+    let of_number = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_number),
+        Some(kind) => is_number(kind),
+        None => false,
+    };
+    if of_number {
+        schema.remove("format");
     }
 }
 
@@ -102,7 +118,6 @@ pub(crate) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
 }
 
 /// Writes the schema of a field as forms have it. A field that may be left out is not required, so `null` is never filled in.
-/// Formats of numbers are not those of forms.
 fn as_field(field: &mut Value) {
     let Value::Object(field) = field else { return };
     if let Some(Value::Array(alternatives)) = field.get_mut("anyOf") {
@@ -124,9 +139,6 @@ fn as_field(field: &mut Value) {
             let kind = kind.clone();
             field.insert("type".to_owned(), kind);
         }
-    }
-    if field.get("type").is_some_and(|kind| kind != "string") {
-        field.remove("format");
     }
     if let Some(choices) = field.get("oneOf").and_then(titled_choices) {
         field.insert("type".to_owned(), "string".into());
@@ -213,6 +225,41 @@ mod tests {
         assert_eq!(schema["properties"]["id"]["description"], "Which one");
         assert_eq!(schema["required"], json!(["id"]));
         assert!(schema.get("$schema").is_none() && schema.get("title").is_none(), "{schema}");
+    }
+
+    #[test]
+    fn numbers_have_limits_and_no_format() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "the schema is what is read")]
+        struct Inner {
+            share: f64,
+        }
+
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "the schema is what is read")]
+        struct Sizes {
+            small: u8,
+            big: Option<u64>,
+            many: Vec<usize>,
+            inner: Inner,
+            #[schemars(extend("format" = "date-time"))]
+            day: String,
+            format: i32,
+        }
+
+        let schema = Value::Object(output_of::<Sizes>());
+        let text = schema.to_string();
+        for format in ["uint8", "uint64", "uint", "double", "int32"] {
+            assert!(!text.contains(&format!("\"format\":\"{format}\"")), "{text}");
+        }
+        let fields = &schema["properties"];
+        assert_eq!(fields["small"], json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
+        assert_eq!(fields["big"], json!({ "type": ["integer", "null"], "minimum": 0 }));
+        assert_eq!(fields["many"]["items"], json!({ "type": "integer", "minimum": 0 }));
+        assert_eq!(
+            (&fields["day"]["format"], &fields["format"]["type"]),
+            (&json!("date-time"), &json!("integer"))
+        );
     }
 
     #[test]

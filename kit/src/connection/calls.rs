@@ -143,7 +143,13 @@ fn structured<T: DeserializeOwned>(tool: &str, result: CallToolResult) -> Result
         (None, Some(text)) => serde_json::from_str(text),
         (None, None) => T::deserialize(Value::Null),
     };
-    read.map_err(|error| CallError::Output { tool: tool.to_owned(), problem: error.to_string() })
+    read.map_err(|error| {
+        let problem = match result.structured_content.is_none() && error.is_syntax() {
+            true => "it is a text that is not JSON, which `call_text` returns".to_owned(),
+            false => error.to_string(),
+        };
+        CallError::Output { tool: tool.to_owned(), problem }
+    })
 }
 
 impl<T> fmt::Debug for Call<'_, T> {

@@ -4,10 +4,11 @@
 //! `tools.rs`, `prompts.rs` and `resources.rs`, for what is known only while the program runs. `needs.rs` and
 //! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
 //! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions,
-//! and `suggestions.rs` what it gets. A program that is a client
+//! and `suggestions.rs` what it gets. `bytes.rs` writes bytes in Base64. A program that is a client
 //! itself uses `connection/`.
 
 mod builder;
+mod bytes;
 mod client;
 mod handler;
 #[cfg(feature = "tracing")]
@@ -30,6 +31,7 @@ mod tools;
 mod typed;
 
 pub use builder::Server;
+pub use bytes::{audio_of, bytes_at, image_of};
 pub use client::Client;
 #[cfg(feature = "tracing")]
 pub use log::ClientLog;

@@ -106,7 +106,7 @@ pub fn text_at(uri: impl Into<String>, text: impl Into<String>) -> ResourceConte
     TextResourceContents::new(uri, text).into()
 }
 
-/// Bytes, as the contents of a resource: the bytes in Base64.
+/// Bytes that are in Base64 already, as the contents of a resource. [`bytes_at`](super::bytes_at) encodes them.
 pub fn blob_at(uri: impl Into<String>, base64: impl Into<String>) -> ResourceContents {
     BlobResourceContents::new(uri, base64).into()
 }

@@ -181,6 +181,9 @@ async fn handlers_answer_what_a_server_asks() {
         assert_eq!(said, "Ada 36 true because file:///work");
         assert_eq!(reports.load(Ordering::Relaxed), 1);
         assert_eq!(*logged.lock().unwrap(), ["asked"]);
+        let text = leaves.call::<Sum>("ask_all", ()).await.unwrap_err().to_string();
+        let hint = "it is a text that is not JSON, which `call_text` returns";
+        assert!(text.ends_with(hint), "{text}");
         let other = leaves.call_text("ask_other", ()).await.unwrap_err();
         assert!(other.to_string().contains("the client has no type for what is asked"), "{other}");
     }

@@ -6,6 +6,7 @@
 #[cfg(unix)]
 mod children;
 mod connection;
+mod empty_fields;
 mod gateway;
 mod handlers;
 mod joined;

@@ -119,7 +119,7 @@ where
                 Some(PumpEvent::InputEnded(end)) => pump.report_end(end),
                 Some(PumpEvent::Abandoned) => break,
                 None if pump.writer.is_some() => {
-                    pump.give_up_writing();
+                    pump.give_up_writing("Limits::flush");
                     deadline = after(limits.drain);
                 }
                 None => {
@@ -215,12 +215,13 @@ impl<R, W> Pump<R, W> {
         }
     }
 
-    /// Stops waiting for the writer, drops it, and tells the endpoint that its last bytes were not taken in time.
-    pub(crate) fn give_up_writing(&mut self) {
+    /// Stops waiting for the writer, drops it, and tells the endpoint that its last bytes were not taken in the time
+    /// that `setting` sets.
+    pub(crate) fn give_up_writing(&mut self, setting: &str) {
         if self.writer.is_some() {
             self.fail_output(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "the peer did not take the last messages in time",
+                format!("the peer did not take the last messages in time: see `{setting}`"),
             ));
             self.closed_untold = false;
             self.report_failure();

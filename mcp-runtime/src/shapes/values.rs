@@ -141,14 +141,17 @@ from_tuple! {
     "a list of 12 elements": A B C D E F G H I J K L;
 }
 
+/// A member that is `null` is taken for absent unless `null` is a value of it, as an optional member is: Python's clients
+/// fill in the empty fields of a form in this way.
 impl<'de, T: FromJson<'de>> FromJson<'de> for BTreeMap<String, T> {
     const EXPECTED: &'static str = "an object";
 
     fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
         let mut members = BTreeMap::new();
         while let Some(key) = object.next_key()? {
-            let value = object.value(&key)?;
-            members.insert(key.into_owned(), value);
+            if let Some(value) = object.value::<Option<T>>(&key)? {
+                members.insert(key.into_owned(), value);
+            }
         }
         Ok(members)
     }
@@ -234,6 +237,16 @@ mod tests {
         assert!(read::<i64>("2.5").is_err());
         assert_eq!(read::<u64>(&u64::MAX.to_string()), Ok(u64::MAX));
         assert!(read::<u64>("-1.0").is_err());
+    }
+
+    #[test]
+    fn null_in_a_map_is_absent_unless_it_is_a_value() {
+        let texts = read::<BTreeMap<String, String>>(r#"{ "a": null, "b": "x" }"#);
+        assert_eq!(texts, Ok(BTreeMap::from([("b".to_owned(), "x".to_owned())])));
+        let or_null = read::<BTreeMap<String, Option<String>>>(r#"{ "a": null }"#);
+        assert_eq!(or_null, Ok(BTreeMap::from([("a".to_owned(), None)])));
+        let any = read::<BTreeMap<String, Value>>(r#"{ "a": null }"#);
+        assert_eq!(any, Ok(BTreeMap::from([("a".to_owned(), Value::Null)])));
     }
 
     #[test]

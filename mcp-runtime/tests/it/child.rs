@@ -139,6 +139,8 @@ async fn a_child_that_does_not_read_cannot_hold_up_the_end() {
         assert_eq!(after, Means::Terminate);
         let kind = script.look(|seen| seen.output_error.as_ref().map(std::io::Error::kind));
         assert_eq!(kind, Some(std::io::ErrorKind::TimedOut));
+        let text = script.look(|seen| seen.output_error.as_ref().map(ToString::to_string));
+        assert!(text.is_some_and(|text| text.ends_with("see `ShutdownTimes::flush`")));
     })
     .await;
 }

@@ -146,6 +146,7 @@ async fn a_peer_that_does_not_read_cannot_hold_up_the_end() {
     );
     let Outcome::Failed(error) = script.until_terminated().await else { panic!("bytes were lost") };
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!(error.to_string().ends_with("in time: see `Limits::flush`"), "{error}");
     assert!(script.look(|seen| seen.output_error.is_some() && seen.confirmed <= 10));
     assert_eq!(begin.elapsed().as_secs(), 7);
 }

@@ -66,6 +66,21 @@ async fn two_servers_are_one_also_where_a_third_does_not_answer() {
     gateway.close().await.unwrap();
 }
 
+#[tokio::test]
+async fn the_name_of_a_server_may_begin_with_that_of_another_one() {
+    let servers = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gateway-names.json");
+    let entry = |name: &str| json!({ "command": program(name) });
+    let list = json!({ "mcpServers": { "notes": entry("notes"), "notes_old": entry("adder") } });
+    std::fs::write(&servers, list.to_string()).unwrap();
+    let mut command = Command::new(program("gateway"));
+    command.arg(&servers);
+    let gateway = ConnectOptions::new("test", "1").connect(Child::spawn(command).unwrap()).await.unwrap();
+    assert_eq!(gateway.call_text("notes_old_add", json!({ "a": 1, "b": 2 })).await.unwrap(), "3");
+    let note = json!({ "text": "buy milk", "tag": "shop" });
+    let _: Value = gateway.call("notes_add_note", note).await.unwrap();
+    gateway.close().await.unwrap();
+}
+
 /// Lists nothing, and does not answer anything else.
 struct Hanging;
 

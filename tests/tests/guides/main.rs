@@ -5,6 +5,7 @@ mod checked;
 mod client;
 mod language;
 mod mcp;
+mod migrating;
 mod server;
 #[cfg(unix)]
 mod transports;

@@ -31,6 +31,10 @@ impl Notes {
         Ok(self.0.lock().map_err(|_| "the notes are lost")?.get(id).ok_or("there is no such note")?.clone())
     }
 
+    fn count(&self) -> Result<usize, Failure> {
+        Ok(self.0.lock().map_err(|_| "the notes are lost")?.len())
+    }
+
     fn delete(&self, id: usize) -> Result<(), Failure> {
         self.0.lock().map_err(|_| "the notes are lost")?.remove(id);
         Ok(())
@@ -96,6 +100,11 @@ impl Resource<Notes> for Note {
 
     async fn read(self, notes: &Notes, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
         Ok(text_at(uri, notes.get(self.id)?))
+    }
+
+    async fn list(notes: &Notes, _: &Context) -> Result<Vec<types::Resource>, Failure> {
+        let resource = |id| types::Resource::new(format!("notes://{id}"), format!("Note {id}"));
+        Ok((0..notes.count()?).map(resource).collect())
     }
 }
 

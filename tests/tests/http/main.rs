@@ -4,6 +4,7 @@ mod at_capacity;
 mod client;
 mod cut_connections;
 mod http2;
+mod pages;
 mod server;
 mod several_processes;
 mod stateless;

@@ -225,7 +225,7 @@ fn advance(
 ) -> std::io::Result<ShutdownStage> {
     match stage {
         ShutdownStage::Talking | ShutdownStage::Flushing => {
-            pump.give_up_writing();
+            pump.give_up_writing("ShutdownTimes::flush");
             Ok(ShutdownStage::Closed)
         }
         ShutdownStage::Closed if process.terminate() => Ok(ShutdownStage::Terminated),

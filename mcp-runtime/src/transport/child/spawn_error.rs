@@ -1,5 +1,6 @@
 //! Why a child could not be started.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -20,7 +21,6 @@ use crate::error_texts::error_texts;
 /// assert_eq!(error.io_error().kind(), std::io::ErrorKind::NotFound);
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct SpawnError {
     command: String,
     hint: String,
@@ -30,6 +30,13 @@ pub struct SpawnError {
 error_texts! {
     SpawnError {
         Self { command, hint, source } => ("cannot start `{command}`: {source}{hint}") from source,
+    }
+}
+
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl fmt::Debug for SpawnError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("SpawnError").field(&self.to_string()).finish()
     }
 }
 
@@ -98,6 +105,7 @@ fn not_found(command: &std::process::Command, path: &Path, text: &str) -> String
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::transport::Child;
 
     fn refusal(command: std::process::Command) -> String {
@@ -118,6 +126,12 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn an_error_that_main_returns_is_a_sentence() {
+        let error = SpawnError::new(&Command::new("weather"), io::ErrorKind::PermissionDenied.into());
+        assert_eq!(format!("{error:?}"), format!("SpawnError({:?})", error.to_string()));
     }
 
     #[test]

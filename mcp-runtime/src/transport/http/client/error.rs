@@ -104,7 +104,7 @@ error_texts! {
         ) from cause,
         Self::Headers(cause) => ("the header provider failed: {cause}") from cause,
         Self::NoTls(cause) => (
-            "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"
+            "the server cannot be reached: `https` needs the feature `http-client-tls`, of `mcp-runtime` or `mcp-kit`"
         ) from cause,
         Self::Status { status, error, body, redirect, in_session, .. } => (
             "{}",

@@ -265,7 +265,7 @@ async fn https_without_its_feature_says_so() {
     let error = client.way.send(client.way.prepare(request)).await.map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"
+        "the server cannot be reached: `https` needs the feature `http-client-tls`, of `mcp-runtime` or `mcp-kit`"
     );
     assert!(!format!("{error:?}").contains("secret"), "{error:?}");
 }
