@@ -1,8 +1,8 @@
 //! The macro that writes a handle: what may be sent at any time, from any task.
 
-/// A handle with its methods, a row each: the method with the type of its `params`, what it replies or opens, and what is done
-/// with which message: `list_tools(types::Params) -> types::Tools => call(TOOLS_LIST);`. The documentation is that of the
-/// session's method of the same name, unless `see` names another one.
+/// A handle with its methods, a row each: the method with the type of its `params`, what it replies or opens, and what
+/// is done with which message: `list_tools(types::Params) -> types::Tools => call(TOOLS_LIST);`. The documentation is
+/// that of the session's method of the same name, unless `see` names another one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __handle {

@@ -1,9 +1,9 @@
 //! The macro that writes what the peer may send at any time: its messages, their queue, and the trait that answers them.
 
-/// What the peer may send at any time in a session or a sub-session, and the trait of what answers it. Each row is a method of
-/// the trait as a program writes it, and the message with the variant of `Incoming` that it becomes; `gated` means that it
-/// needs a capability. `async fn ping(&self, context: Context) -> Result<(), typed::RpcError> => request(PING) as
-/// Ping(typed::Responder<()>);`
+/// What the peer may send at any time in a session or a sub-session, and the trait of what answers it. Each row is a
+/// method of the trait as a program writes it, and the message with the variant of `Incoming` that it becomes; `gated`
+/// means that it needs a capability. `async fn ping(&self, context: Context) -> Result<(), typed::RpcError> =>
+/// request(PING) as Ping(typed::Responder<()>);`
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __incoming {
@@ -19,11 +19,11 @@ macro_rules! __incoming {
     ) => {
         $(#[$($what)*])*
         ///
-        /// Implement the methods as `async fn`. A request that is not implemented is answered with *method not found*; if
-        /// this side has announced a capability for it, that is reported when `serve` begins. A notification that is not
-        /// implemented is ignored. A handler starts in the task of `serve`, and continues in a task of its own if it has to
-        /// wait: requests side by side, notifications one after another. A handler that panics fails its own message only:
-        /// a request is answered with an error, and the session lives on.
+        /// Implement the methods as `async fn`. A request that is not implemented is answered with *method not found*;
+        /// if this side has announced a capability for it, that is reported when `serve` begins. A notification that is
+        /// not implemented is ignored. A handler starts in the task of `serve`, and continues in a task of its own if
+        /// it has to wait: requests side by side, notifications one after another. A handler that panics fails its own
+        /// message only: a request is answered with an error, and the session lives on.
         pub trait $handler: ::std::marker::Send + ::std::marker::Sync + 'static {
             $($crate::__private::roles::handler_method! {
                 $(#[$($doc)*])*
@@ -54,7 +54,8 @@ macro_rules! __incoming {
             }
         }
 
-        #[doc = concat!("The messages that the peer may send at any time in the ", $subject, ". Each goes to one consumer.")]
+        #[doc = concat!("The messages that the peer may send at any time in the ", $subject, ".")]
+        /// Each goes to one consumer.
         #[derive(Debug)]
         pub struct $queue {
             queue: $crate::__private::IncomingQueue,
@@ -208,7 +209,8 @@ macro_rules! __dispatch {
     };
 }
 
-/// A request that needs a capability, and whether a handler's method for it is the default one; nothing for other messages.
+/// A request that needs a capability, and whether a handler's method for it is the default one; nothing for other
+/// messages.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __unhandled {

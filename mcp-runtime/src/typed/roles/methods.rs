@@ -1,7 +1,8 @@
 //! The macro that writes the methods of session values: the steps of a state, and what may be sent at any time in it.
 
-/// The methods of a session type, state by state. A row is the method as Rust has it, and what is done with which message:
-/// `pub fn send_add(self, params: types::Item) -> typed::Step<Till<Open>, typed::StepError<Self>> => send_on(ADD);`.
+/// The methods of a session type, state by state. A row is the method as Rust has it, and what is done with which
+/// message: `pub fn send_add(self, params: types::Item) -> typed::Step<Till<Open>, typed::StepError<Self>> =>
+/// send_on(ADD);`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __methods {
@@ -58,7 +59,8 @@ macro_rules! __method {
     };
     (
         $(#[$($doc:tt)*])*
-        async fn $name:ident(&$self:ident $(, $value:ident: $type:ty)? $(,)?) $(-> $output:ty)? => $how:ident($($given:tt)*)
+        async fn $name:ident(&$self:ident $(, $value:ident: $type:ty)? $(,)?) $(-> $output:ty)?
+            => $how:ident($($given:tt)*)
     ) => {
         $(#[$($doc)*])*
         pub async fn $name(&$self $(, $value: $type)?) $(-> $output)? {
@@ -67,7 +69,8 @@ macro_rules! __method {
     };
     (
         $(#[$($doc:tt)*])*
-        async fn $name:ident(&mut $self:ident $(, $value:ident: $type:ty)? $(,)?) -> $output:ty => $how:ident($($given:tt)*)
+        async fn $name:ident(&mut $self:ident $(, $value:ident: $type:ty)? $(,)?) -> $output:ty
+            => $how:ident($($given:tt)*)
     ) => {
         $(#[$($doc)*])*
         pub async fn $name(&mut $self $(, $value: $type)?) -> $output {

@@ -49,7 +49,8 @@ macro_rules! __next {
     };
 }
 
-/// How an input becomes a variant. `then` moves the value, or ends it where it gives no `session`; `here` leaves it where it is.
+/// How an input becomes a variant. `then` moves the value, or ends it where it gives no `session`; `here` leaves it
+/// where it is.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __take {
