@@ -9,10 +9,12 @@
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
 //! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
 //!   a session. `stray_texts.rs`: texts that are not messages. `gaps.rs` and `heard.rs`: what of a session is not in the log.
+//! - `batch.rs`: what is in a batch that is not permitted.
 //! - `finding.rs`: what is found. `wording.rs`: what findings say beyond the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
 mod announced;
+mod batch;
 mod beginnings;
 pub(crate) mod causes;
 mod direction;

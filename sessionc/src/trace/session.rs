@@ -9,6 +9,7 @@ use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
 use super::announced::LeftOutAnnouncements;
+use super::batch::Batch;
 use super::causes::{Causes, Same};
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
@@ -547,6 +548,7 @@ impl JudgedSession {
                     let answers_nothing =
                         matches!(violation.kind, ViolationKind::UnknownId | ViolationKind::SecondReply);
                     if answers_nothing && self.own_request(observed).is_some() {
+                        self.unclear.note_reply_to_itself(place, observed.sender, observed.id.as_ref());
                         finding = wording::reply_to_itself(finding, observed.sender);
                     }
                     let explained = self.left_out.explain(finding, violation);
@@ -563,6 +565,12 @@ impl JudgedSession {
                     self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
+                    let batch = text.and_then(|text| Batch::refused(text, &error.message));
+                    if let Some(batch) = batch
+                        && self.note_batch(place, observed.sender, batch)
+                    {
+                        continue;
+                    }
                     // What a program writes for people has no brackets: it stands in the place of no message.
                     if text.is_none_or(|text| memchr::memchr(b'{', text).is_some()) {
                         self.unclear.note_malformed(place, observed.sender, id.as_ref());
@@ -602,6 +610,16 @@ impl JudgedSession {
             }
         }
         self.note_step(place, observed, era, found);
+    }
+
+    /// Notes a batch where none is permitted. Returns whether it answers another one, which was found.
+    fn note_batch(&mut self, place: Place, sender: Side, batch: Batch) -> bool {
+        batch.answered.iter().for_each(|id| self.requests.excuse(sender.other(), id));
+        let is_answer = batch.asked.is_empty() && self.unclear.explain_batch(sender);
+        if !is_answer {
+            self.unclear.note_batch(place, sender, batch.asked);
+        }
+        is_answer
     }
 
     /// Whether a server says something that needs what it may announce in the reply which has not come.
