@@ -143,6 +143,15 @@ impl Lane {
             over.into_iter().for_each(|session| summary.add(session.finish(found)));
             return;
         }
+        if let LaneState::Session(session) = &mut self.heard
+            && !beginnings.are_told()
+            && session.is_left(said, message)
+        {
+            let next = LaneState::Unknown(Held::new(self.name.is_some(), None));
+            if let LaneState::Session(session) = std::mem::replace(&mut self.heard, next) {
+                summary.add(session.finish(found));
+            }
+        }
         if let LaneState::Unknown(held) = &mut self.heard {
             match beginnings.hold(held, said, message, found) {
                 Begun::Unknown => return,

@@ -692,3 +692,58 @@ fn a_batch_that_is_answered_with_a_batch_is_one_finding() {
     let found = trace(written(&log));
     assert_eq!(found.places(), [(request as u64 + 1, "form".to_owned())], "{found:#?}");
 }
+
+#[test]
+fn a_client_that_goes_on_without_the_reply_to_a_subscription_is_one_finding() {
+    for name in ["whole-2025-03-26", "whole-2025-11-25"] {
+        let whole = messages(name);
+        let request = line_of(&whole, is("resources/subscribe"));
+        let reply = reply_to(&whole, request - 1);
+        let mut log = whole.clone();
+        let late = log.remove(reply);
+        let next = line_of(&log, is("resources/unsubscribe"));
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(request as u64, "unanswered".to_owned())], "{name}: {found:#?}");
+        let said = found.findings[0]["message"].as_str().unwrap();
+        let end = format!(" has no reply, and the client goes on in line {next} as if it had one");
+        assert!(said.ends_with(&end), "{said}");
+        // If the reply comes, the client has not waited for it.
+        log.insert(next, late);
+        let found = trace(written(&log));
+        assert_eq!(found.places()[0], (next as u64, "order".to_owned()), "{name}: {found:#?}");
+        assert_eq!(found.findings[0]["blame"], "client");
+    }
+}
+
+#[test]
+fn a_session_after_a_refused_discover_is_judged_without_its_beginning() {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let discover =
+        json!({ "jsonrpc": "2.0", "id": "d", "method": "server/discover", "params": { "_meta": meta } });
+    let refused =
+        json!({ "jsonrpc": "2.0", "id": "d", "error": { "code": -32601, "message": "Method not found" } });
+    for name in ["whole-2025-03-26", "whole-2025-11-25", "real-ts240-se", "real-py230-se"] {
+        let whole = messages(name);
+        let opened = line_of(&whole, is("notifications/initialized"));
+        for left_out in [0, opened - 1, opened] {
+            let mut log = vec![(true, discover.clone()), (false, refused.clone())];
+            log.extend_from_slice(&whole[left_out..]);
+            let found = trace(written(&log));
+            assert_eq!(found.places(), [], "{name} without {left_out}: {found:#?}");
+        }
+    }
+    // A second reply is a mistake, and so is what a client says wrong to a server that speaks the revision.
+    let mut log = vec![(true, discover), (false, refused.clone()), (false, refused)];
+    assert_eq!(trace(written(&log)).places(), [(3, "correlation".to_owned())]);
+    log.truncate(1);
+    let result = json!({
+        "supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+    });
+    log.push((false, json!({ "jsonrpc": "2.0", "id": "d", "result": result })));
+    log.push((true, json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })));
+    let found = trace(written(&log));
+    assert_eq!(found.places().last(), Some(&(3, "shape".to_owned())), "{found:#?}");
+}
