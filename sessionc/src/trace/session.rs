@@ -140,12 +140,12 @@ impl JudgedSession {
         else {
             return false;
         };
-        // Another reply to the same request is a mistake here.
-        let is_reply_here = || head.replies_to().is_some_and(|id| self.ids.has(&id));
-        !self.eras.has_begun()
-            && !is_reply_here()
-            && self.eras.era(said.sender, message) == Era::Stateless
-            && !(said.sender == Side::Client && self.eras.stands_alone(message))
+        let is_of_session = match said.sender {
+            Side::Client => !self.eras.stands_alone(message),
+            // Another reply to the same request is a mistake here.
+            Side::Server => !head.replies_to().is_some_and(|id| self.ids.has(&id)),
+        };
+        is_of_session && !self.eras.has_begun() && self.eras.era(said.sender, message) == Era::Stateless
     }
 
     /// Whether the client waits for the reply to a request, or for any.
@@ -277,10 +277,10 @@ impl JudgedSession {
 
     /// A line could not be read. What it may explain is not held against a side: an id that belongs to nothing, a step that
     /// is missing, and a state that does not permit what follows.
-    pub(crate) fn missed(&mut self, line: u64) {
+    pub(crate) fn missed(&mut self, place: Place) {
         self.eras.missed_messages();
         self.causes.missed();
-        self.gaps.unread(line);
+        self.gaps.unread(place);
     }
 
     /// Whether the client takes a step that has to wait for the reply to the request which opens the session.
@@ -814,7 +814,7 @@ impl JudgedSession {
             let observer = self.eras.observer(era);
             let table = observer.protocol().message(request.message);
             let method = table.map(|table| table.method.to_string()).unwrap_or_default();
-            if self.gaps.has_unread_after(place.line) {
+            if self.gaps.has_unread_after(place) {
                 self.summary.not_observed(format!(
                     "the reply to `{method}` in line {}: it may stand in a line that cannot be read",
                     place.line
