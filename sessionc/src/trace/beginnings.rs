@@ -7,6 +7,7 @@ use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
 
 use super::finding::{Code, Finding};
+use super::formats::record::Place;
 use super::session::{JudgedSession, Said};
 use crate::eras::Eras;
 use crate::files::Failure;
@@ -41,7 +42,7 @@ pub(super) struct Held {
     messages: Vec<(Said, Box<[u8]>)>,
     bytes: usize,
     /// A line before the last of them could not be read.
-    missed: Option<u64>,
+    missed: Option<Place>,
 }
 
 /// Where a session has begun.
@@ -55,8 +56,8 @@ pub(super) enum Begun {
 }
 
 impl Held {
-    /// Those of a new session. `missed` is the last line before it that could not be read.
-    pub(super) fn new(is_named: bool, missed: Option<u64>) -> Held {
+    /// Those of a new session. `missed` is the last place before it that could not be read.
+    pub(super) fn new(is_named: bool, missed: Option<Place>) -> Held {
         Held { is_named, messages: Vec::new(), bytes: 0, missed }
     }
 
@@ -66,8 +67,8 @@ impl Held {
     }
 
     /// A line could not be read.
-    pub(super) fn missed(&mut self, line: u64) {
-        self.missed = Some(line);
+    pub(super) fn missed(&mut self, place: Place) {
+        self.missed = Some(place);
     }
 }
 
@@ -142,7 +143,7 @@ impl Beginnings {
             }
             first.take(said, message, &mut here);
         } else {
-            held.missed.into_iter().for_each(|line| first.missed(line));
+            held.missed.into_iter().for_each(|place| first.missed(place));
             play(&mut first, &held.messages, &mut here);
             first.take(said, message, &mut here);
             held.bytes += message.bytes().len();
@@ -166,7 +167,7 @@ impl Beginnings {
         let Held { is_named, messages, missed, .. } = held;
         let played = |mut session: JudgedSession| {
             let mut here = Vec::new();
-            missed.iter().for_each(|line| session.missed(*line));
+            missed.iter().for_each(|place| session.missed(*place));
             let (standing, owed) = session.standing();
             play(&mut session, messages, &mut here);
             (here, owed, standing, session)

@@ -123,6 +123,11 @@ impl<'a> MessageHead<'a> {
         self.id().filter(|_| self.method.is_none())
     }
 
+    /// The id of the request that this is, if it is one.
+    pub(super) fn asks(&self) -> Option<RequestId> {
+        self.id().filter(|_| self.method.is_some())
+    }
+
     fn of_members(members: impl Iterator<Item = (&'a str, JsonValue<'a>)>) -> Option<MessageHead<'a>> {
         let (mut method, mut id, mut result, mut params) = (None, None, None, None);
         for (key, value) in members {

@@ -6,7 +6,7 @@ use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
 
 use super::formats::record::Place;
-use super::methods::{hint_of_unknown, sent_by};
+use super::methods::{hint_of_unknown, is_only_of_other, sent_by};
 
 /// A rule that was broken, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,15 +248,10 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         }
         ViolationKind::Discouraged => "send it in a later state".to_owned(),
         ViolationKind::NotPermitted | ViolationKind::Suspended => {
-            let (sender, other) = (violation.sender, violation.sender.other());
+            let other = violation.sender.other();
             match sent_by(protocol, other).any(|table| *table.method == *violation.got.method) {
-                true => format!(
-                    "only the {0} sends it: do not send it, or, if the log takes the {0} for the {1}, correct the \
-                     direction there",
-                    side(other),
-                    side(sender)
-                ),
-                false => format!("the {} does not send it at all", side(sender)),
+                true => hint_of_other(violation.sender),
+                false => format!("the {} does not send it at all", side(violation.sender)),
             }
         }
         ViolationKind::NotNegotiated { holder, capability } => format!(
@@ -274,6 +269,11 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         }
         ViolationKind::Misshapen { mismatch } => format!("correct `{}` in the payload", mismatch.path),
         ViolationKind::Round { fault } => hint_of_round(fault),
+        ViolationKind::DuplicateId { .. }
+            if is_only_of_other(protocol, violation.sender, &violation.got.method) =>
+        {
+            hint_of_other(violation.sender)
+        }
         ViolationKind::DuplicateId { .. } => {
             "give each request an id that its sender has not used".to_owned()
         }
@@ -297,6 +297,15 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         | ViolationKind::CancelledTwice { .. } => "do not cancel it, and wait for the reply".to_owned(),
         _ => "do not send it".to_owned(),
     }
+}
+
+/// What to do about what only the other side sends.
+fn hint_of_other(sender: Side) -> String {
+    format!(
+        "only the {0} sends it: do not send it, or, if the log takes the {0} for the {1}, correct the direction there",
+        side(sender.other()),
+        side(sender)
+    )
 }
 
 /// What to do instead in another round of a request.

@@ -6,7 +6,7 @@ use mcp_runtime::protocol::Side;
 use super::beginnings::{Beginnings, Begun, Held};
 use super::direction::MessageHead;
 use super::finding::Finding;
-use super::formats::record::RecordKind;
+use super::formats::record::{Place, RecordKind};
 use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
 use crate::files::Failure;
@@ -21,8 +21,8 @@ pub(crate) struct Lanes {
     beginnings: Beginnings,
     /// The one that has heard something last is the last.
     lanes: Vec<Lane>,
-    /// The last line that could not be read.
-    missed: Option<u64>,
+    /// The last place that could not be read.
+    missed: Option<Place>,
     summary: Summary,
 }
 
@@ -72,9 +72,9 @@ impl Lanes {
     }
 
     /// A line could not be read. It may have been a message of any session.
-    pub(crate) fn missed(&mut self, line: u64) {
-        self.missed = Some(line);
-        self.lanes.iter_mut().for_each(|lane| lane.missed(line));
+    pub(crate) fn missed(&mut self, place: Place) {
+        self.missed = Some(place);
+        self.lanes.iter_mut().for_each(|lane| lane.missed(place));
     }
 
     /// Where the lane with a name is: the last place from here on. If there is none, it is made.
@@ -113,11 +113,11 @@ impl Lanes {
 }
 
 impl Lane {
-    fn missed(&mut self, line: u64) {
-        self.before.iter_mut().for_each(|session| session.missed(line));
+    fn missed(&mut self, place: Place) {
+        self.before.iter_mut().for_each(|session| session.missed(place));
         match &mut self.heard {
-            LaneState::Unknown(held) => held.missed(line),
-            LaneState::Session(session) => session.missed(line),
+            LaneState::Unknown(held) => held.missed(place),
+            LaneState::Session(session) => session.missed(place),
         }
     }
 
@@ -142,6 +142,15 @@ impl Lane {
             let over = self.before.take_if(|before| !before.awaits_reply(None));
             over.into_iter().for_each(|session| summary.add(session.finish(found)));
             return;
+        }
+        if let LaneState::Session(session) = &mut self.heard
+            && !beginnings.are_told()
+            && session.is_left(said, message)
+        {
+            let next = LaneState::Unknown(Held::new(self.name.is_some(), None));
+            if let LaneState::Session(session) = std::mem::replace(&mut self.heard, next) {
+                summary.add(session.finish(found));
+            }
         }
         if let LaneState::Unknown(held) = &mut self.heard {
             match beginnings.hold(held, said, message, found) {

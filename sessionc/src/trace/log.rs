@@ -86,7 +86,7 @@ impl<S: Sink> LogReader for Log<'_, S> {
     fn broken(&mut self, broken: Broken) {
         self.broken += 1;
         if broken.may_be_message {
-            self.lanes.missed(broken.place.line);
+            self.lanes.missed(broken.place);
         }
         if self.broken <= BROKEN_LISTED {
             self.sink.broken(&broken);

@@ -18,6 +18,12 @@ pub(super) fn sent_by(protocol: &Protocol, side: Side) -> impl Iterator<Item = &
     edges.filter_map(|edge| protocol.message(edge.message)).filter(opens)
 }
 
+/// Whether only the other side sends a method.
+pub(super) fn is_only_of_other(protocol: &Protocol, sender: Side, method: &str) -> bool {
+    let sends = |side| sent_by(protocol, side).any(|table| *table.method == *method);
+    sends(sender.other()) && !sends(sender)
+}
+
 /// What to do about a method that its sender does not send, where the sides may have agreed on one of these revisions, too.
 pub(super) fn hint_of_unknown(
     violation: &Violation,

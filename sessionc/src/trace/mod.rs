@@ -9,13 +9,17 @@
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
 //! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
 //!   a session. `stray_texts.rs`: texts that are not messages. `gaps.rs` and `heard.rs`: what of a session is not in the log.
+//! - `batch.rs`: what is in a batch that is not permitted. `without_reply.rs`: what a sub-session sends without waiting for a
+//!   reply. `fallback.rs`: a server that does not speak the revision without a handshake.
 //! - `finding.rs`: what is found. `wording.rs`: what findings say beyond the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
 mod announced;
+mod batch;
 mod beginnings;
 pub(crate) mod causes;
 mod direction;
+mod fallback;
 pub(crate) mod finding;
 pub(crate) mod formats;
 pub(crate) mod gaps;
@@ -35,4 +39,5 @@ pub(crate) mod stray_texts;
 pub(crate) mod summary;
 mod unclear;
 pub(crate) mod until_interrupt;
+mod without_reply;
 pub(crate) mod wording;

@@ -9,7 +9,10 @@ use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
 use super::announced::LeftOutAnnouncements;
+use super::batch::Batch;
 use super::causes::{Causes, Same};
+use super::direction::MessageHead;
+use super::fallback::Fallback;
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
 use super::gaps::Gaps;
@@ -21,6 +24,7 @@ use super::requests::Requests;
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
+use super::without_reply::WithoutReply;
 use super::wording;
 use crate::eras::{Era, Eras, advances};
 use crate::not_received::NotReceived;
@@ -41,6 +45,8 @@ pub(crate) struct JudgedSession {
     gaps: Gaps,
     heard: HeardSides,
     opening: OpeningReply,
+    without_reply: WithoutReply,
+    fallback: Fallback,
     texts: StrayTexts,
     /// The log says where each session begins: no message of this one begins another.
     is_marked: bool,
@@ -94,6 +100,8 @@ impl JudgedSession {
             gaps: Gaps::default(),
             heard: HeardSides::default(),
             opening: OpeningReply::default(),
+            without_reply: WithoutReply::default(),
+            fallback: Fallback::default(),
             texts: StrayTexts::default(),
             is_marked: false,
             observed: Vec::new(),
@@ -122,6 +130,22 @@ impl JudgedSession {
     /// Whether a session is seen from its beginning: it has left its first state, or needs no beginning.
     pub(crate) fn has_begun(&self) -> bool {
         self.eras.has_begun() || self.eras.is_stateless()
+    }
+
+    /// Whether a message belongs to a session whose beginning is not in the log: so far the server has refused what stands
+    /// for itself, and this message does not.
+    pub(crate) fn is_left(&self, said: Said, message: MessageText<'_>) -> bool {
+        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed);
+        let Some(head) = MessageHead::of(message).filter(|_| is_sent && self.fallback == Fallback::Refused)
+        else {
+            return false;
+        };
+        let is_of_session = match said.sender {
+            Side::Client => !self.eras.stands_alone(message),
+            // Another reply to the same request is a mistake here.
+            Side::Server => !head.replies_to().is_some_and(|id| self.ids.has(&id)),
+        };
+        is_of_session && !self.eras.has_begun() && self.eras.era(said.sender, message) == Era::Stateless
     }
 
     /// Whether the client waits for the reply to a request, or for any.
@@ -188,6 +212,13 @@ impl JudgedSession {
             self.excuse_other_type(one);
             self.excuse_other_side(one);
             self.note_opening(era, one);
+            self.fallback.note(era, one);
+            if let (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) =
+                (one.kind, &one.id, one.step)
+            {
+                let early = self.without_reply.take(sender.other(), id);
+                self.emit(early, found);
+            }
             if let (true, ObservedKind::Request, Some(id)) = (is_early, one.kind, &one.id) {
                 self.requests.note_before_step(sender, id);
             }
@@ -246,10 +277,10 @@ impl JudgedSession {
 
     /// A line could not be read. What it may explain is not held against a side: an id that belongs to nothing, a step that
     /// is missing, and a state that does not permit what follows.
-    pub(crate) fn missed(&mut self, line: u64) {
+    pub(crate) fn missed(&mut self, place: Place) {
         self.eras.missed_messages();
         self.causes.missed();
-        self.gaps.unread(line);
+        self.gaps.unread(place);
     }
 
     /// Whether the client takes a step that has to wait for the reply to the request which opens the session.
@@ -286,7 +317,8 @@ impl JudgedSession {
         let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
         let method = method.unwrap_or_default();
         let protocol = handshake.protocol();
-        let never_came = wording::unanswered_step(asked, handshake.state(), (&method, &request.id), place);
+        let named = (&*method, &request.id);
+        let never_came = wording::unanswered_step(asked, Side::Client, handshake.state(), named, place);
         let too_early = Finding::of_violation(place, violation, protocol, &self.revisions);
         if !protocol.announcements.is_empty() {
             self.summary.not_observed(format!(
@@ -547,6 +579,7 @@ impl JudgedSession {
                     let answers_nothing =
                         matches!(violation.kind, ViolationKind::UnknownId | ViolationKind::SecondReply);
                     if answers_nothing && self.own_request(observed).is_some() {
+                        self.unclear.note_reply_to_itself(place, observed.sender, observed.id.as_ref());
                         finding = wording::reply_to_itself(finding, observed.sender);
                     }
                     let explained = self.left_out.explain(finding, violation);
@@ -559,10 +592,22 @@ impl JudgedSession {
                         }
                         _ => finding,
                     };
+                    let finding = finding.and_then(|it| {
+                        match WithoutReply::awaited(violation, self.eras.observer(era)) {
+                            Some(request) => self.without_reply.hold(observed.sender, request, it),
+                            None => Some(it),
+                        }
+                    });
                     self.emit(finding, found);
                     self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
+                    let batch = text.and_then(|text| Batch::refused(text, &error.message));
+                    if let Some(batch) = batch
+                        && self.note_batch(place, observed.sender, batch)
+                    {
+                        continue;
+                    }
                     // What a program writes for people has no brackets: it stands in the place of no message.
                     if text.is_none_or(|text| memchr::memchr(b'{', text).is_some()) {
                         self.unclear.note_malformed(place, observed.sender, id.as_ref());
@@ -602,6 +647,16 @@ impl JudgedSession {
             }
         }
         self.note_step(place, observed, era, found);
+    }
+
+    /// Notes a batch where none is permitted. Returns whether it answers another one, which was found.
+    fn note_batch(&mut self, place: Place, sender: Side, batch: Batch) -> bool {
+        batch.answered.iter().for_each(|id| self.requests.excuse(sender.other(), id));
+        let is_answer = batch.asked.is_empty() && self.unclear.explain_batch(sender);
+        if !is_answer {
+            self.unclear.note_batch(place, sender, batch.asked);
+        }
+        is_answer
     }
 
     /// Whether a server says something that needs what it may announce in the reply which has not come.
@@ -719,6 +774,11 @@ impl JudgedSession {
         for era in eras.into_iter().take(self.eras.all().count()) {
             self.find_unanswered(era, found);
         }
+        // Where nothing says that the reply is missing, that the side has not waited is the mistake.
+        for (asker, id, early) in self.without_reply.drain() {
+            let is_known = self.heard.has(asker.other()) && !self.requests.is_excused(asker, &id);
+            self.emit(Some(early).filter(|_| is_known), found);
+        }
         for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
             if !self.heard.has(side) {
                 self.summary.not_observed(format!("any message of the {name}"));
@@ -747,13 +807,14 @@ impl JudgedSession {
         });
         for request in unanswered {
             let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
+            let early = self.without_reply.take(request.sender, &request.id);
             if self.unclear.explain_unanswered(request.sender, &request.id, place) {
                 continue;
             }
             let observer = self.eras.observer(era);
             let table = observer.protocol().message(request.message);
             let method = table.map(|table| table.method.to_string()).unwrap_or_default();
-            if self.gaps.has_unread_after(place.line) {
+            if self.gaps.has_unread_after(place) {
                 self.summary.not_observed(format!(
                     "the reply to `{method}` in line {}: it may stand in a line that cannot be read",
                     place.line
@@ -761,7 +822,11 @@ impl JudgedSession {
                 continue;
             }
             let (replier, state) = (request.sender.other(), observer.state());
-            let finding = wording::unanswered(place, replier, state, &method, &request.id);
+            let named = (&*method, &request.id);
+            let finding = match early {
+                Some(early) => wording::unanswered_step(place, request.sender, state, named, early.place),
+                None => wording::unanswered(place, replier, state, &method, &request.id),
+            };
             let Some(exit) = self.heard.exit(replier) else {
                 self.emit(Some(finding), found);
                 continue;

@@ -4,6 +4,7 @@ use mcp_protocol_machine::{Violation, ViolationKind};
 use mcp_runtime::protocol::{Kind, Protocol, RequestId, Side};
 
 use super::formats::record::Place;
+use super::methods::is_only_of_other;
 
 /// How many messages are remembered.
 const REMEMBERED: usize = 64;
@@ -24,6 +25,10 @@ struct Unclear {
     may_reply: bool,
     /// It may have cancelled any request.
     may_cancel: bool,
+    /// Only the other side sends it.
+    is_of_other: bool,
+    /// It is a batch, where none is permitted.
+    is_batch: bool,
     explained: Vec<Consequence>,
 }
 
@@ -44,6 +49,10 @@ enum Consequence {
     Round,
     /// A state is not left.
     State(String),
+    /// An id is used again.
+    Id,
+    /// A batch is answered with a batch.
+    Batch,
 }
 
 impl UnclearMessages {
@@ -51,6 +60,21 @@ impl UnclearMessages {
     pub(crate) fn note_malformed(&mut self, place: Place, sender: Side, id: Option<&RequestId>) {
         let unreadable = id.is_none();
         self.add(Unclear { may_ask: unreadable, may_reply: unreadable, ..Unclear::new(place, sender, id) });
+    }
+
+    /// A batch where none is permitted, with the ids of the requests in it.
+    pub(crate) fn note_batch(&mut self, place: Place, sender: Side, requests: Vec<RequestId>) {
+        self.add(Unclear { is_batch: true, ..Unclear::new(place, sender, None) });
+        for id in requests {
+            self.add(Unclear::new(place, sender, Some(&id)));
+        }
+    }
+
+    /// A side seems to reply to a request of its own. It may be the reply of the other side, and is known to be why the request
+    /// has no other one.
+    pub(crate) fn note_reply_to_itself(&mut self, place: Place, sender: Side, id: Option<&RequestId>) {
+        let new = Unclear::new(place, sender.other(), id);
+        self.add(Unclear { may_reply: true, explained: vec![Consequence::Unanswered], ..new });
     }
 
     /// An error without an id. It may have been the reply to any request.
@@ -73,12 +97,19 @@ impl UnclearMessages {
             ViolationKind::DeclaredAs { .. } => self.add(Unclear { may_ask: true, ..new }),
             ViolationKind::UnknownId => self.add(Unclear { may_reply: true, ..new }),
             // The sender never sends it: the log may have taken one side for the other.
-            ViolationKind::NotPermitted if violation.permitted_in.is_empty() => {
-                self.add(Unclear { sender: new.sender.other(), ..new.clone() });
-                self.add(new);
+            ViolationKind::NotPermitted if violation.permitted_in.is_empty() => self.note_both_ways(new),
+            ViolationKind::DuplicateId { .. }
+                if is_only_of_other(protocol, violation.sender, &violation.got.method) =>
+            {
+                self.note_both_ways(new);
             }
             _ => {}
         }
+    }
+
+    fn note_both_ways(&mut self, unclear: Unclear) {
+        self.add(Unclear { sender: unclear.sender.other(), ..unclear.clone() });
+        self.add(Unclear { is_of_other: true, ..unclear });
     }
 
     fn add(&mut self, unclear: Unclear) {
@@ -94,6 +125,10 @@ impl UnclearMessages {
             ViolationKind::UnknownId => {
                 let id = violation.got.id.as_ref();
                 self.find(Consequence::Reply, |it| it.sender == other && (it.may_ask || it.id.as_ref() == id))
+            }
+            ViolationKind::DuplicateId { .. } => {
+                let id = violation.got.id.as_ref();
+                self.find(Consequence::Id, |it| it.sender == sender && it.is_of_other && it.id.as_ref() == id)
             }
             ViolationKind::UnknownToken { token } => {
                 self.find(Consequence::Tie(token.to_string()), |it| it.sender == other && !it.is_reply())
@@ -118,6 +153,11 @@ impl UnclearMessages {
         }
     }
 
+    /// Whether a side sends a batch because the other side has sent one.
+    pub(crate) fn explain_batch(&mut self, sender: Side) -> bool {
+        self.find(Consequence::Batch, |it| it.sender == sender.other() && it.is_batch)
+    }
+
     /// Whether that a request of a side has no reply follows from a message.
     pub(crate) fn explain_unanswered(&mut self, asker: Side, id: &RequestId, asked: Place) -> bool {
         let replier = asker.other();
@@ -138,7 +178,10 @@ impl UnclearMessages {
 
     /// Finds a message that explains a consequence, and notes it there. What is explained once is explained again.
     fn find(&mut self, consequence: Consequence, is_it: impl Fn(&Unclear) -> bool) -> bool {
-        let may_come_again = !matches!(consequence, Consequence::Reply | Consequence::Unanswered);
+        let may_come_again = !matches!(
+            consequence,
+            Consequence::Reply | Consequence::Unanswered | Consequence::Id | Consequence::Batch
+        );
         if may_come_again && self.0.iter().any(|it| it.explained.contains(&consequence)) {
             return true;
         }
@@ -153,9 +196,17 @@ impl UnclearMessages {
 
 impl Unclear {
     fn new(place: Place, sender: Side, id: Option<&RequestId>) -> Unclear {
-        let id = id.cloned();
-        let explained = Vec::new();
-        Unclear { sender, place, id, may_ask: false, may_reply: false, may_cancel: false, explained }
+        Unclear {
+            sender,
+            place,
+            id: id.cloned(),
+            may_ask: false,
+            may_reply: false,
+            may_cancel: false,
+            is_of_other: false,
+            is_batch: false,
+            explained: Vec::new(),
+        }
     }
 
     /// It is a reply, and cannot have been anything else.

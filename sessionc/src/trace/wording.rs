@@ -193,20 +193,22 @@ pub(super) fn mistake(place: Place, of: Side, state: String, what: &str) -> Find
     }
 }
 
-/// A request of the client, with its method and id, which has no reply where the client takes a step that follows the reply.
+/// A request of a side, with its method and id, which has no reply where the side takes a step that follows the reply.
 pub(super) fn unanswered_step(
     place: Place,
+    asker: Side,
     state: String,
     (method, id): (&str, &RequestId),
     step: Place,
 ) -> Finding {
     Finding {
         message: format!(
-            "`{method}` with the id {id} has no reply, and the client goes on in line {} as if it had one",
+            "`{method}` with the id {id} has no reply, and the {} goes on in line {} as if it had one",
+            side(asker),
             step.line
         ),
         hint: "answer the request first; if the reply was sent, record it, too".to_owned(),
-        ..unanswered(place, Side::Server, state, method, id)
+        ..unanswered(place, asker.other(), state, method, id)
     }
 }
 

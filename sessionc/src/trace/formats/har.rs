@@ -11,6 +11,7 @@ use mcp_runtime::protocol::Side;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::document::{Bracket, Document, Unreadable, one, without_place};
 use super::json_lines::JsonText;
@@ -107,10 +108,11 @@ struct Headers<'a> {
 
 #[derive(Deserialize)]
 struct Header<'a> {
+    /// Proxies write what is not UTF-8 here as text that is not Unicode: it is read only where it is needed.
     #[serde(borrow)]
-    name: Cow<'a, str>,
+    name: &'a RawValue,
     #[serde(borrow)]
-    value: Cow<'a, str>,
+    value: &'a RawValue,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Headers<'a> {
@@ -128,8 +130,8 @@ impl<'de: 'a, 'a> Visitor<'de> for Headers<'a> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut all: A) -> Result<Headers<'a>, A::Error> {
         while let Some(Header { name, value }) = all.next_element()? {
-            if self.session.is_none() && name.eq_ignore_ascii_case("mcp-session-id") {
-                self.session = Some(value);
+            if self.session.is_none() && name.get().eq_ignore_ascii_case("\"mcp-session-id\"") {
+                self.session = serde_json::from_str(value.get()).ok().map(|JsonText(session)| session);
             }
         }
         Ok(self)

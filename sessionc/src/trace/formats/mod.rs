@@ -95,12 +95,14 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 fn not_text(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
     const UTF_16: &str = "UTF-16, and a log has to be UTF-8";
     const PACKETS: (&str, &str) = ("a capture of packets", "tcpdump -A -r");
-    const KINDS: [(&[u8], (&str, &str)); 12] = [
+    const KINDS: [(&[u8], (&str, &str)); 13] = [
         (b"\x1f\x8b", ("compressed by gzip", "gzip -dc")),
         (b"\x28\xb5\x2f\xfd", ("compressed by zstd", "zstd -dc")),
         (b"BZh", ("compressed by bzip2", "bzip2 -dc")),
         (b"\xfd7zXZ\0", ("compressed by xz", "xz -dc")),
         (b"PK\x03\x04", ("compressed by zip", "unzip -p")),
+        // What mitmproxy writes into `.zhar`.
+        (b"\x78\xda", ("compressed by zlib", "zlib-flate -uncompress <")),
         (b"\xa1\xb2\xc3\xd4", PACKETS),
         (b"\xd4\xc3\xb2\xa1", PACKETS),
         (b"\xa1\xb2\x3c\x4d", PACKETS),
@@ -343,6 +345,7 @@ mod tests {
         assert!(said(b"\x1f\x8b\x08\0").contains("compressed by gzip: pipe `gzip -dc FILE` into"));
         assert!(said(b"\x28\xb5\x2f\xfd").contains("zstd"));
         assert!(said(b"PK\x03\x04").contains("zip"));
+        assert!(said(b"\x78\xda\xed\x5d").contains("by zlib: pipe `zlib-flate -uncompress < FILE` into"));
         assert!(said(b"\xd4\xc3\xb2\xa1\x02\0\x04\0").contains("packets: pipe `tcpdump -A -r FILE` into"));
         for (text, encoding) in
             [(&b"\xff\xfe{\0"[..], "UTF-16"), (b"{\0\"\0", "UTF-16LE"), (b"\0{\0\"", "UTF-16BE")]

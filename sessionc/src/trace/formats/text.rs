@@ -64,7 +64,7 @@ pub(super) fn read(
             _ => {}
         }
     }
-    if memchr::memmem::find(line, NOT_SHOWN).is_some() {
+    if NOT_SHOWN.iter().any(|words| memchr::memmem::find(line, words).is_some()) {
         reader.silent(SILENT);
     } else if memchr::memmem::find(line, RECORD_OF_JAVA).is_some() {
         reader.silent(SILENT_JAVA);
@@ -78,8 +78,9 @@ const REPEATED: [&str; 3] =
 /// What a library of the Python SDK says of what a server sends as events. Where the SDK logs messages, it has logged
 /// this one.
 const SENT_AGAIN: &[u8] = b"chunk: b";
-/// What the Python SDK says of a request that it does not show.
-const NOT_SHOWN: &[u8] = b"Received message: <mcp.shared.session.RequestResponder";
+/// What the Python SDK says of a request that it does not show, and the name under which its newer servers say that they start.
+const NOT_SHOWN: [&[u8]; 2] =
+    [b"Received message: <mcp.shared.session.RequestResponder", b"mcp.server.lowlevel.server"];
 /// How the Java SDK shows a message.
 const RECORD_OF_JAVA: &[u8] = b"[jsonrpc=2.0";
 /// Why a log has no message.

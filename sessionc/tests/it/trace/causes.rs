@@ -613,3 +613,137 @@ fn a_log_that_takes_one_side_for_the_other_is_told_so() {
                 there";
     assert_eq!((found.lines()[0], &found.findings[0]["hint"]), (1, &json!(hint)), "{found:#?}");
 }
+
+/// Where the reply to a request stands.
+fn reply_to(log: &[Message], request: usize) -> usize {
+    let (side, asked) = &log[request];
+    let is_it = |(from, message): &Message| {
+        from != side && message.get("method").is_none() && message["id"] == asked["id"]
+    };
+    request + log[request..].iter().position(is_it).unwrap()
+}
+
+#[test]
+fn what_waits_for_a_reply_that_a_log_ascribes_to_the_other_side_is_not_another_finding() {
+    for name in ["whole-2025-03-26", "whole-2025-11-25"] {
+        let mut log = messages(name);
+        let reply = reply_to(&log, line_of(&log, is("resources/subscribe")) - 1);
+        log[reply].0 = true;
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(reply as u64 + 1, "correlation".to_owned())], "{name}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_request_that_a_log_ascribes_to_the_other_side_is_one_finding() {
+    let whole = messages("whole-2025-11-25");
+    for (method, code) in [
+        // The server uses each of these ids later.
+        ("tools/list", "order"),
+        ("tools/call", "order"),
+        ("resources/list", "order"),
+        // The client has used each of these ids before, and seems to reply to itself.
+        ("roots/list", "correlation"),
+        ("sampling/createMessage", "correlation"),
+        ("elicitation/create", "correlation"),
+    ] {
+        let mut log = whole.clone();
+        let line = line_of(&log, is(method));
+        log[line - 1].0 = !log[line - 1].0;
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(line as u64, code.to_owned())], "{method}: {found:#?}");
+        let hint = found.findings[0]["hint"].as_str().unwrap();
+        assert!(hint.contains(" sends it: do not send it, or, if the log takes "), "{hint}");
+    }
+    // An id that a side has used before, in a request that it may send, is a mistake all the same.
+    let mut log = whole.clone();
+    let [first, second] =
+        ["roots/list", "sampling/createMessage"].map(|method| line_of(&whole, is(method)) - 1);
+    let reply = reply_to(&log, second);
+    for place in [second, reply] {
+        log[place].1["id"] = whole[first].1["id"].clone();
+    }
+    assert_eq!(trace(written(&log)).places()[0], (second as u64 + 1, "correlation".to_owned()));
+}
+
+#[test]
+fn a_batch_that_is_answered_with_a_batch_is_one_finding() {
+    let whole = messages("whole-2025-11-25");
+    let batched = |log: &mut [Message], places: &[usize]| {
+        places.iter().for_each(|place| log[*place].1 = json!([log[*place].1]));
+    };
+    let request = line_of(&whole, is("tools/list")) - 1;
+    let reply = reply_to(&whole, request);
+    let mut log = whole.clone();
+    batched(&mut log, &[request, reply]);
+    let found = trace(written(&log));
+    assert_eq!(found.places(), [(request as u64 + 1, "form".to_owned())], "{found:#?}");
+    // One that the other side has not asked for is a mistake of its own, and answers what it says that it answers.
+    let mut log = whole.clone();
+    let other = reply_to(&whole, line_of(&whole, is("prompts/list")) - 1);
+    batched(&mut log, &[reply, other]);
+    let found = trace(written(&log));
+    assert_eq!(found.places(), [(reply as u64 + 1, "form".to_owned())], "{found:#?}");
+    // Requests of a batch are answered one by one.
+    let mut log = whole;
+    let second = line_of(&log, is("prompts/list")) - 1;
+    let (_, moved) = log.remove(second);
+    log[request].1 = json!([log[request].1, moved]);
+    let found = trace(written(&log));
+    assert_eq!(found.places(), [(request as u64 + 1, "form".to_owned())], "{found:#?}");
+}
+
+#[test]
+fn a_client_that_goes_on_without_the_reply_to_a_subscription_is_one_finding() {
+    for name in ["whole-2025-03-26", "whole-2025-11-25"] {
+        let whole = messages(name);
+        let request = line_of(&whole, is("resources/subscribe"));
+        let reply = reply_to(&whole, request - 1);
+        let mut log = whole.clone();
+        let late = log.remove(reply);
+        let next = line_of(&log, is("resources/unsubscribe"));
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(request as u64, "unanswered".to_owned())], "{name}: {found:#?}");
+        let said = found.findings[0]["message"].as_str().unwrap();
+        let end = format!(" has no reply, and the client goes on in line {next} as if it had one");
+        assert!(said.ends_with(&end), "{said}");
+        // If the reply comes, the client has not waited for it.
+        log.insert(next, late);
+        let found = trace(written(&log));
+        assert_eq!(found.places()[0], (next as u64, "order".to_owned()), "{name}: {found:#?}");
+        assert_eq!(found.findings[0]["blame"], "client");
+    }
+}
+
+#[test]
+fn a_session_after_a_refused_discover_is_judged_without_its_beginning() {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let discover =
+        json!({ "jsonrpc": "2.0", "id": "d", "method": "server/discover", "params": { "_meta": meta } });
+    let refused =
+        json!({ "jsonrpc": "2.0", "id": "d", "error": { "code": -32601, "message": "Method not found" } });
+    for name in ["whole-2025-03-26", "whole-2025-11-25", "real-ts240-se", "real-py230-se"] {
+        let whole = messages(name);
+        let opened = line_of(&whole, is("notifications/initialized"));
+        for left_out in [0, opened - 1, opened] {
+            let mut log = vec![(true, discover.clone()), (false, refused.clone())];
+            log.extend_from_slice(&whole[left_out..]);
+            let found = trace(written(&log));
+            assert_eq!(found.places(), [], "{name} without {left_out}: {found:#?}");
+        }
+    }
+    // A second reply is a mistake, and so is what a client says wrong to a server that speaks the revision.
+    let mut log = vec![(true, discover), (false, refused.clone()), (false, refused)];
+    assert_eq!(trace(written(&log)).places(), [(3, "correlation".to_owned())]);
+    log.truncate(1);
+    let result = json!({
+        "supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+    });
+    log.push((false, json!({ "jsonrpc": "2.0", "id": "d", "result": result })));
+    log.push((true, json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })));
+    let found = trace(written(&log));
+    assert_eq!(found.places().last(), Some(&(3, "shape".to_owned())), "{found:#?}");
+}

@@ -390,6 +390,36 @@ fn an_archive_without_the_bodies_of_streams_accuses_neither_side() {
 }
 
 #[test]
+fn an_archive_without_the_body_of_one_stream_accuses_neither_side() {
+    let archive = archive_with_stream(&messages("whole-2025-11-25"));
+    let has_stream = |entry: &Value| entry["response"]["content"]["text"].is_string();
+    let count = archive["log"]["entries"].as_array().unwrap().len();
+    for place in 0..count {
+        let mut archive = archive.clone();
+        let entry = &mut archive["log"]["entries"][place];
+        if !has_stream(entry) {
+            continue;
+        }
+        // As mitmproxy saves a stream that it has passed on.
+        let mime_type = entry["response"]["content"]["mimeType"].clone();
+        entry["response"]["content"] = json!({ "size": 0, "mimeType": mime_type, "text": null });
+        // The whole archive is one line.
+        let found = trace(archive.to_string());
+        let unanswered = found.places().into_iter().filter(|(_, code)| code == "unanswered");
+        assert_eq!(unanswered.count(), 0, "entry {place}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_header_that_is_not_unicode_hides_nothing() {
+    let mut archive = archive_with_stream(&messages("whole-2025-11-25"));
+    let headers = &mut archive["log"]["entries"][0]["request"]["headers"];
+    headers.as_array_mut().unwrap().push(json!({ "name": "X-Name", "value": "MARK" }));
+    let found = trace(archive.to_string().replace("MARK", "\\udce9"));
+    assert_eq!((found.places(), &found.broken), (vec![], &vec![]), "{found:#?}");
+}
+
+#[test]
 fn lines_that_cannot_be_read_are_named_and_the_rest_is_judged() {
     let mut lines: Vec<String> = recorded("real-ts240-se").lines().map(str::to_owned).collect();
     lines.insert(1, "{\"t\": 1, \"dir\": \"c2s\", \"msg\": {".to_owned());
@@ -480,8 +510,12 @@ fn what_cannot_be_used_is_said() {
     assert!(fails(&[&mcp[..], &["missing.jsonl"]].concat(), "").contains("cannot read `missing.jsonl`"));
     let file = "examples/counter/counter.session";
     assert!(fails(&[file], "").contains("no log is named"));
-    let silent = "DEBUG:mcp: Received message: <mcp.shared.session.RequestResponder object at 0x7f>\n";
-    assert!(fails(&[&mcp[..], &["-"]].concat(), silent).contains("no message: the Python SDK logs"));
+    for silent in [
+        "DEBUG:mcp: Received message: <mcp.shared.session.RequestResponder object at 0x7f>\n",
+        "DEBUG:mcp.server.lowlevel.server:Initializing server 'notes'\n",
+    ] {
+        assert!(fails(&[&mcp[..], &["-"]].concat(), silent).contains("no message: the Python SDK logs"));
+    }
     let log = fails(&["tests/traffic/whole-2025-11-25.jsonl"], "");
     assert!(
         log.contains("is a log and no protocol is named: write `sessionc trace --protocol mcp tests/"),
