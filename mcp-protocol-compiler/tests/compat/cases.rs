@@ -486,3 +486,24 @@ fn a_default_that_only_one_version_has_breaks_who_relies_on_it() {
     let of_protocol = changes.iter().find(|change| change.text.contains("with the default"));
     assert_eq!(of_protocol.map(|change| change.breaks.len()), Some(2), "{changes:?}");
 }
+
+#[test]
+fn a_gate_that_is_open_until_announced_for_the_sender_alone_breaks_what_comes_first() {
+    let shop = |open: &str, guest: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Offers \"offers\" (_) -> Offered (_)\n\
+             notification Ring \"ring\"  requires server.bell\ncapabilities server = Offered.offers {open}\n\
+             client Guest\nserver Waiter = dual Guest\nGuest = {guest}\n"
+        )
+    };
+    let changed = |guest: &str| lines(&shop("", guest), &shop("open until announced", guest));
+    assert_eq!(
+        changed("(*( !Offers . ?Offered . End ), *( !Ring . End ))"),
+        [
+            "new-old C0003 the new client may send `ring` before the old server has announced its capabilities, and the \
+             old server accepts it only after it has announced `bell`"
+        ]
+    );
+    // Where the announcement comes first, no gate is open before it.
+    assert_eq!(changed("!Offers . ?Offered . *( !Ring . End )"), [""; 0]);
+}
