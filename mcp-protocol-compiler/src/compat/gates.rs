@@ -6,6 +6,7 @@ use super::announced::{
     AllWithheld, Announceable, dotted, holder, is_default, is_open, may_come_before_announcement, path,
 };
 use super::found::{Break, Pairing, Rule, declared};
+use super::readings::{Reading, readings};
 use super::shapes::may_hold;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
@@ -52,8 +53,41 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
                 }
             }
         }
+        for reading in readings(pairing, sender, withheld) {
+            found.extend(demanded_of_reading(pairing, sender, &reading));
+        }
     }
     found
+}
+
+/// What a receiver demands for the message that it reads, which the sender does not ask for the one that it writes. Where the
+/// latter has no condition, it is what the receiver reads while the gate is closed.
+fn demanded_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading) -> Option<Break> {
+    let sent = pairing.version(sender).message(reading.sent)?;
+    let receiver = pairing.version(sender.other());
+    let read_as = receiver.message(reading.read_as)?;
+    sent.table.condition.as_ref()?;
+    let mut demands = read_as.table.requires.iter().zip(&read_as.requires);
+    let (requirement, span) = demands.find(|(requirement, _)| {
+        let asked = Asked { pairing, sender, sent, requirement };
+        asked.may_apply() && !asked.is_implied()
+    })?;
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let (what, other) = (pairing.words(sender, reading.sent), pairing.words(sender.other(), reading.read_as));
+    let (capability, whose) =
+        (dotted(path(receiver, requirement)), pairing.peer(holder(requirement, sender)));
+    let (one, two) = (declared(pairing.version(sender), reading.sent), declared(receiver, reading.read_as));
+    let diagnostic = Diagnostic::error(
+        Rule::Capability.code(),
+        *span,
+        format!(
+            "{from} may send {what} that {to} reads as {other}, for which {whose} has to announce `{capability}`, and \
+             {from} does not ask for it"
+        ),
+    )
+    .label(format!("{to} demands it"))
+    .also(one, format!("{from} may send it without"));
+    Some(Break::new(Rule::Capability, diagnostic).about([one, two]))
 }
 
 /// A capability that a receiver demands for a message.
