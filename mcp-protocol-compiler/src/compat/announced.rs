@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_protocol_machine::protocol::{Condition, Holder, MessageIndex, Requirement, Side, Text};
+use mcp_protocol_machine::protocol::{
+    Condition, Direction, Holder, MessageIndex, Requirement, Side, StateIndex, Text,
+};
 
 use super::version::Version;
 use crate::declarations::{Announced, DeclaredShape, Form, PayloadType};
@@ -111,6 +113,37 @@ pub(super) fn is_default(version: &Version<'_>, side: Side, wanted: &[Text]) -> 
     paths.any(|gate| *gate.path == *wanted)
 }
 
+/// Whether all gates of a side are open for a file until the side has announced something.
+pub(super) fn is_open(version: &Version<'_>, side: Side) -> bool {
+    let mut announcements = version.declarations.announcements.iter();
+    announcements.any(|announced| announced.table.side == side && announced.table.open)
+}
+
+/// Whether a sender may send a message before a side has announced what it can do.
+pub(super) fn may_come_before_announcement(
+    (version, sender): (&Version<'_>, Side),
+    message: MessageIndex,
+    side: Side,
+) -> bool {
+    let Some(role) = version.role(sender) else { return false };
+    let announces = |message: MessageIndex| {
+        let mut of_side = version.declarations.announcements.iter().filter(|found| found.table.side == side);
+        of_side.any(|announced| announced.table.message == Some(message))
+    };
+    let (mut waiting, mut reached) = (vec![StateIndex(0)], BTreeSet::new());
+    while let Some(index) = waiting.pop() {
+        let state = usize::try_from(index.0).ok().and_then(|place| role.states.get(place));
+        let Some(state) = state.filter(|_| reached.insert(index)) else { continue };
+        if state.edges.iter().any(|edge| edge.direction == Direction::Send && edge.message == message) {
+            return true;
+        }
+        waiting.extend(&state.parts);
+        let before = state.edges.iter().filter(|edge| !announces(edge.message));
+        waiting.extend(before.map(|edge| edge.action.target()));
+    }
+    false
+}
+
 /// When a message is never sent to a peer of another file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Withheld {
@@ -136,11 +169,8 @@ pub(super) fn withheld(
         if holder(requirement, side) == side {
             continue;
         }
-        let announcements = version.declarations.announcements.iter();
-        let announced: Vec<&Announced> =
-            announcements.filter(|announced| announced.table.side == side.other()).collect();
         // Until there is an announcement, such a gate is open.
-        if announced.iter().any(|announced| announced.table.open) {
+        if is_open(version, side.other()) {
             continue;
         }
         let wanted = path(version, requirement);

@@ -2,8 +2,11 @@
 
 use mcp_protocol_machine::protocol::{Condition, MessageIndex, Requirement, Side, Text};
 
-use super::announced::{AllWithheld, Announceable, dotted, holder, is_default, path};
+use super::announced::{
+    AllWithheld, Announceable, dotted, holder, is_default, is_open, may_come_before_announcement, path,
+};
 use super::found::{Break, Pairing, Rule, declared};
+use super::readings::{Reading, readings};
 use super::shapes::may_hold;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
@@ -34,6 +37,14 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
                     found.push(demanded(pairing, sender, (index, received), requirement, span));
                 } else if asked.is_by_default() {
                     found.push(by_default(pairing, sender, (index, received), requirement, span));
+                } else if let Some(announced) = asked.open_at_first(index) {
+                    found.push(open_at_first(
+                        pairing,
+                        sender,
+                        (index, received),
+                        (requirement, span),
+                        announced,
+                    ));
                 }
             }
             for during in &taken.during {
@@ -42,8 +53,41 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
                 }
             }
         }
+        for reading in readings(pairing, sender, withheld) {
+            found.extend(demanded_of_reading(pairing, sender, &reading));
+        }
     }
     found
+}
+
+/// What a receiver demands for the message that it reads, which the sender does not ask for the one that it writes. Where the
+/// latter has no condition, it is what the receiver reads while the gate is closed.
+fn demanded_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading) -> Option<Break> {
+    let sent = pairing.version(sender).message(reading.sent)?;
+    let receiver = pairing.version(sender.other());
+    let read_as = receiver.message(reading.read_as)?;
+    sent.table.condition.as_ref()?;
+    let mut demands = read_as.table.requires.iter().zip(&read_as.requires);
+    let (requirement, span) = demands.find(|(requirement, _)| {
+        let asked = Asked { pairing, sender, sent, requirement };
+        asked.may_apply() && !asked.is_implied()
+    })?;
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let (what, other) = (pairing.words(sender, reading.sent), pairing.words(sender.other(), reading.read_as));
+    let (capability, whose) =
+        (dotted(path(receiver, requirement)), pairing.peer(holder(requirement, sender)));
+    let (one, two) = (declared(pairing.version(sender), reading.sent), declared(receiver, reading.read_as));
+    let diagnostic = Diagnostic::error(
+        Rule::Capability.code(),
+        *span,
+        format!(
+            "{from} may send {what} that {to} reads as {other}, for which {whose} has to announce `{capability}`, and \
+             {from} does not ask for it"
+        ),
+    )
+    .label(format!("{to} demands it"))
+    .also(one, format!("{from} may send it without"));
+    Some(Break::new(Rule::Capability, diagnostic).about([one, two]))
 }
 
 /// A capability that a receiver demands for a message.
@@ -92,6 +136,20 @@ impl Asked<'_> {
         is_default(pairing.version(self.sender), whose, wanted)
             && !is_default(pairing.version(self.sender.other()), whose, wanted)
             && Announceable::new(pairing.version(whose), whose).may_announce_alone(whose, around)
+    }
+
+    /// Where the side that the capability is of announces it for the sender, if the sender may send the message before, and
+    /// for the sender alone all gates are open until then.
+    fn open_at_first(&self, message: MessageIndex) -> Option<Span> {
+        let whose = holder(self.requirement, self.sender);
+        let (version, receiver) =
+            (self.pairing.version(self.sender), self.pairing.version(self.sender.other()));
+        if is_open(receiver, whose) || !may_come_before_announcement((version, self.sender), message, whose) {
+            return None;
+        }
+        let mut announced = version.declarations.announcements.iter();
+        let open = announced.find(|announced| announced.table.side == whose && announced.table.open);
+        open.map(|announced| announced.message)
     }
 
     /// Whether the sender may write a payload for which the receiver demands it.
@@ -180,6 +238,33 @@ fn by_default(
     }
     let places = [Side::Client, Side::Server].into_iter().filter_map(announcements);
     Break::new(Rule::Capability, diagnostic).about([one, other]).about(places)
+}
+
+/// A gate that is open until there is an announcement in the sender's file alone.
+fn open_at_first(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    (index, received): (MessageIndex, MessageIndex),
+    (requirement, span): (&Requirement, Span),
+    announced: Span,
+) -> Break {
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let what = pairing.words(sender, index);
+    let capability = dotted(path(pairing.version(sender.other()), requirement));
+    let holder = pairing.peer(holder(requirement, sender));
+    let diagnostic = Diagnostic::error(
+        Rule::Capability.code(),
+        span,
+        format!(
+            "{from} may send {what} before {holder} has announced its capabilities, and {to} accepts it only after it has \
+             announced `{capability}`"
+        ),
+    )
+    .label(format!("{to} demands it from the start"))
+    .also(announced, format!("for {from} every gate is open until this announcement"));
+    let (one, other) =
+        (declared(pairing.version(sender), index), declared(pairing.version(sender.other()), received));
+    Break::new(Rule::Capability, diagnostic).about([one, other, announced])
 }
 
 fn only_during(

@@ -5,7 +5,7 @@
 
 use mcp_protocol_machine::protocol::{Condition, Direction, MessageIndex, Side};
 
-use super::announced::{AllWithheld, Announceable, holder, path};
+use super::announced::{AllWithheld, Announceable, holder, is_default, is_open, path};
 use super::found::Pairing;
 use super::shapes::{may_hold, names, restricted};
 use super::version::Version;
@@ -41,25 +41,91 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
         let shape = Form::Named(*index);
         for (read_as, condition) in before(receiver, received) {
             let own = pairing.received_as(sender.other(), read_as);
-            let is_known = own.is_some_and(|own| before(version, sent).any(|(first, _)| first == own));
-            // A message whose capability was not announced does not exist.
+            let is_known = own.is_some_and(|own| {
+                let is_withheld = withheld.get(&own).is_some_and(|withheld| withheld.always);
+                !is_withheld && before(version, sent).any(|(first, _)| first == own)
+            });
+            // A message whose capability was not announced does not exist, if there is one without a condition.
             let exists = receiver.message(read_as).is_some_and(|message| {
                 let mut of_sender = message.table.requires.iter();
                 of_sender.all(|requirement| {
                     holder(requirement, sender) != sender
                         || senders.may_announce(path(receiver, requirement), |_| false)
                 })
-            });
-            if is_known || !exists || !names(&version.shapes.declared, &shape, &condition.path) {
+            }) || !has_plain(receiver, read_as);
+            if !exists || !names(&version.shapes.declared, &shape, &condition.path) {
                 continue;
             }
-            let form = sent_form(pairing, sender, sent, shape.clone(), withheld);
+            let form = match own.filter(|_| is_known) {
+                None => sent_form(pairing, sender, sent, shape.clone(), withheld),
+                Some(own) => hidden(pairing, sender, (sent, own, read_as), &shape),
+            };
             if form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
                 found.push(Reading { sent, read_as, condition });
             }
         }
     }
     found
+}
+
+/// The payloads of a message without a condition for which the sender does not look at another one of the method: that one,
+/// or one that is declared before it, holds, and its gate is closed. The receiver looks at it all the same.
+fn hidden(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    (sent, own, read_as): (MessageIndex, MessageIndex, MessageIndex),
+    shape: &Form,
+) -> Option<Form> {
+    let version = pairing.version(sender);
+    version.message(sent).filter(|message| message.table.condition.is_none())?;
+    let conditions = before(version, own).filter(|(first, _)| {
+        let is_first = pairing.received_as(sender, *first).is_some_and(|first| first < read_as);
+        !is_first && version.message(*first).is_some_and(|message| !message.table.requires.is_empty())
+    });
+    let own_condition = version.message(own).and_then(|message| message.table.condition.clone());
+    let own_condition = own_condition.filter(|_| may_be_closed_for_one(pairing, sender, (own, read_as)));
+    let conditions = conditions.chain(own_condition.map(|condition| (own, condition)));
+    let shapes = &version.shapes.declared;
+    let parts = conditions.filter_map(|(_, condition)| restricted(shapes, shape, &condition, true));
+    let parts: Vec<Form> = parts.collect();
+    match parts.len() {
+        0 | 1 => parts.into_iter().next(),
+        // Any of these may be closed.
+        _ => Some(shape.clone()),
+    }
+}
+
+/// Whether the gates of a message may be closed for the sender while they are open for the receiver.
+fn may_be_closed_for_one(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    (own, read_as): (MessageIndex, MessageIndex),
+) -> bool {
+    let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
+    let (Some(own), Some(read_as)) = (version.message(own), receiver.message(read_as)) else { return false };
+    !own.table.requires.iter().all(|requirement| {
+        let (whose, wanted) = (holder(requirement, sender), path(version, requirement));
+        let is_closed_earlier = is_open(version, whose) || !is_open(receiver, whose);
+        let has_default = is_default(receiver, whose, wanted) && !is_default(version, whose, wanted);
+        let is_demanded = read_as.table.requires.iter().any(|other| {
+            holder(other, sender) == whose
+                && path(receiver, other) == wanted
+                && other.condition == requirement.condition
+                && other.unless == requirement.unless
+        });
+        is_demanded && is_closed_earlier && !has_default
+    })
+}
+
+/// Whether a method has a message without a condition, as which the payloads of closed ones are read.
+fn has_plain(version: &Version<'_>, index: MessageIndex) -> bool {
+    let table = version.message(index).map(|message| &message.table);
+    version.declarations.indices().any(|other| {
+        let other = version.message(other).map(|message| &message.table);
+        other.zip(table).is_some_and(|(other, table)| {
+            other.condition.is_none() && other.kind == table.kind && other.method == table.method
+        })
+    })
 }
 
 /// The same with the common numbers of both files.
@@ -146,7 +212,13 @@ pub(super) fn sent_form(
         form = restricted(shapes, &form, condition, !meets)?;
     }
     // A message of the method with a condition that comes first; one that is withheld does not exist.
+    let is_plain = message.table.condition.is_none();
     for (other, condition) in before(version, index) {
+        // What is written while the gate of the other one is closed is this message.
+        let has_gate = version.message(other).is_some_and(|other| !other.table.requires.is_empty());
+        if is_plain && has_gate {
+            continue;
+        }
         if !withheld.get(&other).is_some_and(|withheld| withheld.always) {
             form = restricted(shapes, &form, &condition, false)?;
         }

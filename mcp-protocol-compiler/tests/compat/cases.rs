@@ -486,3 +486,69 @@ fn a_default_that_only_one_version_has_breaks_who_relies_on_it() {
     let of_protocol = changes.iter().find(|change| change.text.contains("with the default"));
     assert_eq!(of_protocol.map(|change| change.breaks.len()), Some(2), "{changes:?}");
 }
+
+#[test]
+fn a_gate_that_is_open_until_announced_for_the_sender_alone_breaks_what_comes_first() {
+    let shop = |open: &str, guest: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Offers \"offers\" (_) -> Offered (_)\n\
+             notification Ring \"ring\"  requires server.bell\ncapabilities server = Offered.offers {open}\n\
+             client Guest\nserver Waiter = dual Guest\nGuest = {guest}\n"
+        )
+    };
+    let changed = |guest: &str| lines(&shop("", guest), &shop("open until announced", guest));
+    assert_eq!(
+        changed("(*( !Offers . ?Offered . End ), *( !Ring . End ))"),
+        [
+            "new-old C0003 the new client may send `ring` before the old server has announced its capabilities, and the \
+             old server accepts it only after it has announced `bell`"
+        ]
+    );
+    // Where the announcement comes first, no gate is open before it.
+    assert_eq!(changed("!Offers . ?Offered . *( !Ring . End )"), [""; 0]);
+}
+
+/// A shop in which only conditions tell orders apart, and some of them have a gate.
+fn orders(declared: &str, guest: &str) -> String {
+    format!(
+        "protocol Shop \"1\"\ntype Wish = {{ rush?: bool, gift?: bool }}\n\
+         request Hello \"hello\" (_) -> Welcome (_)\n{declared}\n\
+         capabilities client = Hello.can\ncapabilities server = Welcome.can\nclient Guest\nserver Waiter = dual Guest\n\
+         Guest = (*( !Hello . ?Welcome . End ), {guest})\n"
+    )
+}
+
+#[test]
+fn a_payload_that_is_read_as_a_message_with_a_gate_breaks_where_the_sender_does_not_ask_for_it() {
+    let (gift, rush) = (
+        "notification Gift \"order\" if gift (Wish)",
+        "notification Rush \"order\" if rush (Wish) requires client.rush",
+    );
+    let guest = "*( !Gift . End ), *( !Rush . End )";
+    let (old, new) = (orders(&format!("{gift}\n{rush}"), guest), orders(&format!("{rush}\n{gift}"), guest));
+    let found = lines(&old, &new);
+    assert!(
+        found.contains(
+            &"old-new C0003 the old client may send `order` if gift that the new server reads as `order` if rush, for which \
+              the old client has to announce `rush`, and the old client does not ask for it"
+                .to_owned()
+        ),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn what_is_sent_while_a_gate_is_closed_is_compared_with_what_the_receiver_reads() {
+    let plain = "notification Order \"order\" (Wish)";
+    let gift = "notification Gift \"order\" if gift ({ gift: true, card: string })";
+    let gated = format!("{gift} requires server.gifts");
+    let guest = "*( !Gift . End ), *( !Order . End )";
+    let of_new_client = |old: &str, new: &str| {
+        let found = lines(&orders(old, guest), &orders(new, guest));
+        found.into_iter().filter(|line| line.starts_with("new-old")).collect::<Vec<_>>()
+    };
+    // Without the capability, a gift is an order like others for the new client, and needs a card for the old server.
+    let found = of_new_client(&format!("{gift}\n{plain}"), &format!("{gated}\n{plain}"));
+    assert!(found.iter().any(|line| line.contains("C0004") && line.contains("`card`")), "{found:#?}");
+    assert_eq!(of_new_client(&format!("{gated}\n{plain}"), &format!("{gated}\n{plain}")), [""; 0]);
+}

@@ -19,6 +19,7 @@ mod random;
 mod review;
 mod robustness;
 mod shipped;
+mod spoken;
 #[path = "../../../mcp-protocol-compiler/tests/verified/texts/mod.rs"]
 #[allow(
     clippy::unwrap_used,

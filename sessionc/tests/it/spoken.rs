@@ -1,0 +1,197 @@
+//! Random files, random edits of them, and sessions between an old and a new peer: what `compat` calls compatible is
+//! accepted, message by message, by the checkers of both files.
+//!
+//! A peer sends what the checker of its own file permits. The bytes then go to the checker of the other peer's file. The
+//! files have what makes a message another one for a checker: conditions, gates with defaults and `open until announced`,
+//! correlation keys, optional fields, and several messages of one method.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests say what they expect by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp_protocol_compiler::compat::{Comparison, PairVerdict, compare};
+use mcp_protocol_compiler::{Settings, compile_with, generate};
+use mcp_protocol_machine::StepKind;
+use mcp_runtime::Options;
+use mcp_runtime::observer::Observer;
+use mcp_runtime::protocol::{Protocol, Side};
+use serde_json::{Map, Value, json};
+
+use crate::random::Random;
+
+mod files;
+
+use files::File;
+
+/// How many cases the test judges by default. `COMPAT_CASES` multiplies them, `COMPAT_SEED` is the first.
+const USUAL: u64 = 60;
+/// How many sessions two peers have, and how many messages each.
+const SESSIONS: usize = 12;
+const MESSAGES: usize = 14;
+
+/// What happened in all sessions.
+#[derive(Debug, Default)]
+struct Counted {
+    compatible: usize,
+    broken: usize,
+    messages: usize,
+    /// Pairs with findings that no session showed, by the codes of the findings.
+    silent: BTreeMap<String, Vec<u64>>,
+}
+
+/// A peer: the file that it was written for, and the checker of that file.
+struct Peer<'a> {
+    side: Side,
+    file: &'a File,
+    observer: Observer,
+    next_id: u64,
+}
+
+fn tables(text: &str) -> Arc<Protocol> {
+    let mut read = |_: &Path| Ok(text.as_bytes().to_vec());
+    let settings = Settings::default().without_tries(true);
+    let compilation = compile_with(Path::new("test.session"), &mut read, settings).unwrap();
+    Arc::new(generate::machine(compilation.protocol.as_ref().unwrap()))
+}
+
+fn comparison(old: &str, new: &str) -> Comparison {
+    let mut read =
+        |path: &Path| Ok(if path == Path::new("old.session") { old } else { new }.as_bytes().to_vec());
+    compare(Path::new("old.session"), Path::new("new.session"), &mut read).unwrap()
+}
+
+impl<'a> Peer<'a> {
+    fn new(side: Side, file: &'a File, tables: &Arc<Protocol>) -> Peer<'a> {
+        let observer = Observer::new(Arc::clone(tables), Options::new().judge_payloads(true))
+            .unwrap()
+            .refuse_misshapen();
+        Peer { side, file, observer, next_id: 1 }
+    }
+
+    /// A message that the peer might write, and its name in the file, unless it is a reply.
+    fn message(&mut self, random: &mut Random) -> Option<(Option<String>, Value)> {
+        let owed = self.observer.unanswered();
+        let owed: Vec<_> = owed.into_iter().filter(|request| request.sender != self.side).collect();
+        if !owed.is_empty() && random.percent(60) {
+            let request = &owed[random.below(owed.len())];
+            let method = &self.observer.protocol().message(request.message).unwrap().method;
+            let id: Value = request.id.to_string().trim_matches('"').parse::<u64>().unwrap().into();
+            let result = match &**method {
+                "hello" => self.file.announcement(random, self.side),
+                _ => json!({}),
+            };
+            return Some((None, json!({ "jsonrpc": "2.0", "id": id, "result": result })));
+        }
+        let (name, (method, is_request, params)) = self.file.opening(random, self.side)?;
+        let mut message = Map::new();
+        message.insert("jsonrpc".to_owned(), json!("2.0"));
+        message.insert("method".to_owned(), json!(method));
+        if is_request {
+            message.insert("id".to_owned(), json!(self.next_id));
+        }
+        message.extend(params.map(|params| ("params".to_owned(), params)));
+        Some((Some(name), Value::Object(message)))
+    }
+
+    /// Sends a message if the checker of the peer's own file permits it, and reads it as what it was written as.
+    fn send(&mut self, random: &mut Random) -> Option<Vec<u8>> {
+        let (name, message) = self.message(random)?;
+        let message = message.to_string().into_bytes();
+        let mut after = self.observer.clone();
+        let read_as = |index| after.protocol().message(index).map(|message| message.name.to_string());
+        let observed = after.clone().observe(self.side, &*message).pop()?;
+        if !observed.is_clean() || (name.is_some() && observed.message.and_then(read_as) != name) {
+            return None;
+        }
+        after.observe(self.side, &*message);
+        self.observer = after;
+        self.next_id += 1;
+        Some(message)
+    }
+}
+
+/// Lets two peers talk, and returns the messages up to the first one that its receiver refuses.
+fn refused(random: &mut Random, mut peers: [Peer<'_>; 2], counted: &mut Counted) -> Option<String> {
+    let mut said = Vec::new();
+    for _ in 0..MESSAGES * 4 {
+        let who = random.below(2);
+        let Some(message) = peers[who].send(random) else { continue };
+        let side = peers[who].side;
+        said.push(format!("{side:?}: {}", String::from_utf8_lossy(&message)));
+        counted.messages += 1;
+        let observed = peers[1 - who].observer.observe(side, &*message);
+        // Only an observer from the middle cannot say that nothing has crossed.
+        let judged = observed.iter().filter(|one| !matches!(one.step, Some(StepKind::Late(_))));
+        let reports: Vec<String> = judged.flat_map(|one| &one.reports).map(ToString::to_string).collect();
+        if !reports.is_empty() {
+            return Some(format!("{}\n  {}", said.join("\n"), reports.join("\n  ")));
+        }
+        if said.len() >= MESSAGES {
+            break;
+        }
+    }
+    None
+}
+
+fn codes(pair: &PairVerdict) -> String {
+    let codes = pair.found.iter().filter(|found| found.is_error()).map(|found| found.diagnostic.code.0);
+    let codes: std::collections::BTreeSet<&str> = codes.collect();
+    codes.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// What was refused although the verdict is that nothing breaks.
+fn judge(seed: u64, counted: &mut Counted) -> Option<String> {
+    let mut random = Random::new(seed);
+    let old = File::random(&mut random);
+    let mut new = old.clone();
+    for _ in 0..1 + random.below(3) {
+        new.edit(&mut random);
+    }
+    let (old, new) = (old.written(), new.written());
+    let (old_text, new_text) = (old.text(), new.text());
+    let verdict = comparison(&old_text, &new_text).verdict?;
+    let (of_old, of_new) = (tables(&old_text), tables(&new_text));
+    let pairs = [((&old, &of_old), (&new, &of_new)), ((&new, &of_new), (&old, &of_old))];
+    for (pair, (client, server)) in verdict.pairs.iter().zip(pairs) {
+        let mut sessions = (0..SESSIONS).filter_map(|_| {
+            let peers =
+                [Peer::new(Side::Client, client.0, client.1), Peer::new(Side::Server, server.0, server.1)];
+            refused(&mut random, peers, counted)
+        });
+        let session = sessions.next();
+        drop(sessions);
+        match (pair.is_compatible(), session) {
+            (true, Some(session)) => {
+                return Some(format!(
+                    "seed {seed}, {} client:\n{session}\n-- old:\n{old_text}-- new:\n{new_text}",
+                    pair.client.word()
+                ));
+            }
+            (true, None) => counted.compatible += 1,
+            (false, Some(_)) => counted.broken += 1,
+            (false, None) => counted.silent.entry(codes(pair)).or_default().push(seed),
+        }
+    }
+    None
+}
+
+#[test]
+fn what_is_called_compatible_is_accepted_by_both_checkers() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let first = number("COMPAT_SEED").unwrap_or(0);
+    let mut counted = Counted::default();
+    let seeds = first..first + USUAL * number("COMPAT_CASES").unwrap_or(1);
+    let mut wrong: Vec<String> = seeds.filter_map(|seed| judge(seed, &mut counted)).collect();
+    println!("{counted:?}");
+    wrong.sort_by_key(String::len);
+    wrong.truncate(3);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(counted.compatible > 10 && counted.broken > 10 && counted.messages > 1_000, "{counted:?}");
+}
