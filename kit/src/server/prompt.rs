@@ -63,8 +63,8 @@ pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         client: Client<Self::Needs>,
     ) -> impl Future<Output = Result<Vec<PromptMessage>, Failure>> + Send;
 
-    /// What the messages are for with these arguments, which clients get together with the messages. Without it they get the
-    /// documentation of the type.
+    /// What the messages are for with these arguments, which clients get together with the messages. Without it
+    /// they get the documentation of the type.
     fn description(&self) -> Option<String> {
         None
     }

@@ -501,8 +501,8 @@ impl fmt::Display for ConnectError {
             }
             ConnectError::NotMessages { first, failed } => write!(
                 formatter,
-                "the server sent what is not a message of MCP: {}. A server that is a child writes its log to its standard \
-                 error. Then {failed}",
+                "the server sent what is not a message of MCP: {}. A server that is a child writes its log to its \
+                 standard error. Then {failed}",
                 first.message
             ),
         }
