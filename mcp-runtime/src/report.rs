@@ -130,6 +130,16 @@ pub enum Report {
         /// Why.
         cause: DropReason,
     },
+    /// Several messages of one name were dropped at once: the value of a sub-session had not read them when it was
+    /// dropped.
+    ManyDropped {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// Why.
+        cause: DropReason,
+        /// How many messages there are.
+        count: u64,
+    },
 }
 
 /// Why a message was dropped.
@@ -241,29 +251,34 @@ impl fmt::Display for Report {
             }
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;
-                formatter.write_str(match cause {
-                    DropReason::QueueFull => "too many messages are waiting",
-                    DropReason::TooMany => "too many requests are unanswered",
-                    DropReason::TooFast => "too many requests in too short a time",
-                    DropReason::TooManyBytes => "the messages that wait have too many bytes",
-                    DropReason::TooManyHandlers => "too many handlers are running",
-                    DropReason::Unattended => {
-                        "the program does not take incoming messages: spawn `incoming().serve(handler)`"
-                    }
-                    DropReason::Abandoned => "the handler or the value that would have taken it was dropped",
-                    DropReason::Closed => "the session ended before the program took it",
-                    DropReason::PeerClosed => "the peer has closed its side, and is only sent replies",
-                    DropReason::PassedOver => {
-                        "the program took a later message, and left the state that accepts it"
-                    }
-                    DropReason::TooLate => {
-                        "the peer has left the state that permits it, so it was not written"
-                    }
-                    DropReason::IdInUse => {
-                        "an earlier request with its id was cancelled, and is still being worked on"
-                    }
-                })
+                cause.fmt(formatter)
+            }
+            Report::ManyDropped { message, cause, count } => {
+                write!(formatter, "{count} messages `{message}` were dropped: {cause}")
             }
         }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            DropReason::QueueFull => "too many messages are waiting",
+            DropReason::TooMany => "too many requests are unanswered",
+            DropReason::TooFast => "too many requests in too short a time",
+            DropReason::TooManyBytes => "the messages that wait have too many bytes",
+            DropReason::TooManyHandlers => "too many handlers are running",
+            DropReason::Unattended => {
+                "the program does not take incoming messages: spawn `incoming().serve(handler)`"
+            }
+            DropReason::Abandoned => "the handler or the value that would have taken it was dropped",
+            DropReason::Closed => "the session ended before the program took it",
+            DropReason::PeerClosed => "the peer has closed its side, and is only sent replies",
+            DropReason::PassedOver => "the program took a later message, and left the state that accepts it",
+            DropReason::TooLate => "the peer has left the state that permits it, so it was not written",
+            DropReason::IdInUse => {
+                "an earlier request with its id was cancelled, and is still being worked on"
+            }
+        })
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocols::eras::types::{
-    CompleteParams, CompletionArgument, CompletionReference, GetPromptParams, GetPromptResult, Prompt,
-    PromptReference, ReadResourceParams, Resource, ResourceContents, ResourceTemplate,
-    ResourceTemplateReference, Tool,
+    BlobResourceContents, CompleteParams, CompletionArgument, CompletionReference, GetPromptParams,
+    GetPromptResult, Prompt, PromptReference, ReadResourceParams, Resource, ResourceContents,
+    ResourceTemplate, ResourceTemplateReference, Tool,
 };
 use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
@@ -138,9 +138,14 @@ impl Connection {
     /// Reads a resource as text: its parts that are texts, one after the other.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// Those of [`read`](Self::read); and [`Error::Payload`] if the resource has parts, and none of them is a text.
     pub async fn read_text(&self, uri: impl Into<String>) -> Result<String, RoundsError> {
-        Ok(self.read(uri).await?.iter().filter_map(ResourceContents::as_text).collect())
+        let contents = self.read(uri).await?;
+        let texts: Vec<&str> = contents.iter().filter_map(ResourceContents::as_text).collect();
+        match (&*contents, &*texts) {
+            ([ResourceContents::Blob(binary), ..], []) => Err(RoundsError::Call(not_a_text(binary))),
+            _ => Ok(texts.concat()),
+        }
     }
 
     /// Gets a prompt with these arguments filled in.
@@ -241,4 +246,11 @@ impl fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Connection").field(&self.client).finish()
     }
+}
+
+/// The error of a program that reads bytes as a text.
+fn not_a_text(binary: &BlobResourceContents) -> Error {
+    let kind = binary.mime_type.as_deref().map(|kind| format!(" of the type `{kind}`")).unwrap_or_default();
+    let problem = format!("`{}` is not a text but bytes{kind}, which `read` returns", binary.uri);
+    Error::Payload { message: "ResourcesResult".into(), source: Arc::new(serde::de::Error::custom(problem)) }
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_protocols::eras::types::{
@@ -10,7 +10,7 @@ use mcp_protocols::eras::types::{
     LoggingLevel, LoggingMessageParams, Root,
 };
 use mcp_protocols::eras::{ConnectError, Connector, Era};
-use mcp_runtime::{Options, Report, Transport};
+use mcp_runtime::{Options, Report, RpcError, Transport};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -189,8 +189,8 @@ impl ConnectOptions {
     /// # Errors
     /// See [`ConnectError`]; and if a type of [`on_form`](Self::on_form) has a field that no form has.
     pub async fn connect(&self, transport: impl Transport) -> Result<Connection, ConnectError> {
-        let (connector, reconnects) = self.connector()?;
-        let client = connector.connect(transport).await?;
+        let (connector, reconnects, malformed) = self.connector()?;
+        let client = connector.connect(transport).await.map_err(|failed| after(&malformed, failed))?;
         Ok(Connection::new(client, reconnects, self.on_report.clone(), self.resubscribe))
     }
 
@@ -208,8 +208,8 @@ impl ConnectOptions {
         name: &str,
         open: impl FnMut() -> Result<T, E>,
     ) -> Result<Connection, ConnectError> {
-        let (connector, reconnects) = self.connector()?;
-        let client = connector.connect_to(name, open).await?;
+        let (connector, reconnects, malformed) = self.connector()?;
+        let client = connector.connect_to(name, open).await.map_err(|failed| after(&malformed, failed))?;
         Ok(Connection::new(client, reconnects, self.on_report.clone(), self.resubscribe))
     }
 
@@ -222,16 +222,22 @@ impl ConnectOptions {
         self.connect_to(url, || mcp_runtime::transport::http::HttpClient::new(url)).await
     }
 
-    /// What connects, and counts how often its connection was opened again.
-    fn connector(&self) -> Result<(Connector<Handlers>, watch::Receiver<u64>), ConnectError> {
+    /// What connects, counts how often its connection was opened again, and keeps the first mistake of form.
+    fn connector(&self) -> Result<(Connector<Handlers>, watch::Receiver<u64>, FirstMalformed), ConnectError> {
         if let Some(problem) = &self.problem {
             return Err(ConnectError::Open(problem.clone().into()));
         }
         let (count, reconnects) = watch::channel(0);
         let on_report = self.on_report.clone();
+        let first = FirstMalformed::default();
+        let malformed = Arc::clone(&first);
         let options = self.options.clone().on_report(move |report| {
-            if matches!(report, Report::Reconnected) {
-                count.send_modify(|count| *count += 1);
+            match report {
+                Report::Reconnected => count.send_modify(|count| *count += 1),
+                Report::Malformed { error, id: None } => {
+                    first.get_or_init(|| error.clone());
+                }
+                _ => (),
             }
             if let Some(on_report) = &on_report {
                 on_report(report);
@@ -251,7 +257,18 @@ impl ConnectOptions {
         if let Some((least, on_log)) = self.log.clone() {
             connector = connector.on_log(least, move |line| on_log(line));
         }
-        Ok((connector, reconnects))
+        Ok((connector, reconnects, malformed))
+    }
+}
+
+/// What is wrong with the first input from a server that is not a message.
+type FirstMalformed = Arc<OnceLock<RpcError>>;
+
+/// Why connecting failed, with what the server had sent in place of messages.
+fn after(malformed: &FirstMalformed, failed: ConnectError) -> ConnectError {
+    match malformed.get().cloned() {
+        Some(first) => ConnectError::NotMessages { first, failed: Box::new(failed) },
+        None => failed,
     }
 }
 

@@ -240,7 +240,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         N: Needs,
         F: Future<Output = Result<Vec<PromptMessage>, Failure>> + Send + 'static,
     {
-        self.with_prompt(prompt::PromptEntry::new(name.into(), Some(description.into()), get))
+        self.with_prompt(prompt::PromptEntry::new(name.into(), Some(description.into()), |_| None, get))
     }
 
     fn with_prompt(mut self, entry: Result<prompt::PromptEntry<S>, Problem>) -> Server<S> {

@@ -63,6 +63,12 @@ pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         client: Client<Self::Needs>,
     ) -> impl Future<Output = Result<Vec<PromptMessage>, Failure>> + Send;
 
+    /// What the messages are for with these arguments, which clients get together with the messages. Without it
+    /// they get the documentation of the type.
+    fn description(&self) -> Option<String> {
+        None
+    }
+
     /// What else clients get of the prompt, such as a title or icons: returns the prompt, whose name, description and
     /// arguments are filled in.
     fn describe(prompt: types::Prompt) -> types::Prompt {
@@ -107,17 +113,19 @@ impl<S: Send + Sync + 'static> PromptEntry<S> {
     pub(crate) fn of<P: Prompt<S>>() -> Result<PromptEntry<S>, Problem> {
         let name = P::NAME.map_or_else(name_of::<P>, str::to_owned);
         let get = |arguments: P, state: Arc<S>, client| async move { arguments.get(&state, client).await };
-        let entry = PromptEntry::new::<P, P::Needs, _, _>(name, description_of::<P>(), get)?;
+        let entry = PromptEntry::new::<P, P::Needs, _, _>(name, description_of::<P>(), P::description, get)?;
         let complete: Complete<S> = Box::new(|state, context, typed| {
             Box::pin(async move { P::complete(&state, &context, &typed).await })
         });
         Ok(PromptEntry { complete, prompt: P::describe(entry.prompt), ..entry })
     }
 
-    /// A function that is a prompt, and suggests nothing.
+    /// A function that is a prompt, and suggests nothing. A result has the description that `describe` makes of its
+    /// arguments, otherwise that of the prompt.
     pub(crate) fn new<T, N, G, F>(
         name: String,
         description: Option<String>,
+        describe: fn(&T) -> Option<String>,
         get: G,
     ) -> Result<PromptEntry<S>, Problem>
     where
@@ -143,6 +151,7 @@ impl<S: Send + Sync + 'static> PromptEntry<S> {
                         RpcError::invalid_params(format!("the arguments of `{name}` are wrong: {error}"))
                     };
                     let arguments: T = from_texts(given).map_err(wrong)?;
+                    let description = describe(&arguments).or(description);
                     let messages = get(arguments, state, Client::new(asker, changes)).await;
                     let mut result = GetPromptResult::new(messages.map_err(refusal)?);
                     result.description = description;

@@ -28,6 +28,16 @@ async fn a_child_that_exits_at_once_is_said_to_have_exited() {
 }
 
 #[tokio::test]
+async fn lines_that_are_not_messages_are_named() {
+    let said = failure("echo 'Server is starting'; echo ready; read line; exit 7").await;
+    let first = "the server sent what is not a message of MCP: the message is not JSON: it is the line \
+                 `Server is starting`. \
+                 A server that is a child writes its log to its standard error. Then the server's process has ended \
+                 (exit status: 7)";
+    assert!(said.starts_with(first), "{said}");
+}
+
+#[tokio::test]
 async fn so_is_one_that_exits_before_the_handshake() {
     let refusal = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no"}}"#;
     for _ in 0..20 {

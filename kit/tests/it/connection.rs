@@ -9,7 +9,7 @@ use mcp_kit::transport::duplex;
 use mcp_kit::types::*;
 use mcp_kit::{
     Answer, CallError, Change, Changes, Client, ConnectOptions, Connection, Context, Era, Failure, Json,
-    Model, Resource, Roots, Server, Suggestions, Tool, Typed, User, text_at, types,
+    Model, Resource, Roots, Server, Suggestions, Tool, Typed, User, bytes_at, text_at, types,
 };
 use mcp_runtime::Error;
 use schemars::JsonSchema;
@@ -89,7 +89,10 @@ impl Resource<()> for Leaf {
     type Needs = ();
 
     async fn read(self, _: &(), uri: &str, _: Client) -> Result<ResourceContents, Failure> {
-        Ok(text_at(uri, self.id.to_string()))
+        Ok(match self.id {
+            9 => bytes_at(uri, [0, 255]),
+            id => text_at(uri, id.to_string()),
+        })
     }
 
     async fn list(_: &(), _: &Context) -> Result<Vec<types::Resource>, Failure> {
@@ -250,6 +253,17 @@ async fn lists_have_all_their_pages_and_are_refreshed() {
         let asked = PaginatedParams::new(leaves.client().meta()).cursor("next");
         let Error::Refused(error) = leaves.client().list_tools(asked).await.unwrap_err() else { panic!() };
         assert_eq!(error.code, -32602);
+    }
+}
+
+#[tokio::test]
+async fn bytes_are_not_read_as_a_text() {
+    for era in ERAS {
+        let (leaves, _) = connect(era, options()).await;
+        assert_eq!(leaves.read_text("leaf://2").await.unwrap(), "2");
+        let error = leaves.read_text("leaf://9").await.unwrap_err().to_string();
+        assert!(error.ends_with("`leaf://9` is not a text but bytes, which `read` returns"), "{error}");
+        assert!(matches!(&*leaves.read("leaf://9").await.unwrap(), [ResourceContents::Blob(_)]));
     }
 }
 

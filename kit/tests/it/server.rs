@@ -119,6 +119,10 @@ impl Prompt<Notes> for Weekly {
         Ok(vec![said(Role::User, format!("Summarise {} of {days} days.", self.topic))])
     }
 
+    fn description(&self) -> Option<String> {
+        self.days.map(|days| format!("Summarises the notes of {days} days"))
+    }
+
     fn describe(prompt: types::Prompt) -> types::Prompt {
         prompt.title("Weekly summary")
     }
@@ -295,6 +299,9 @@ async fn prompts_have_arguments_and_suggestions() {
         let got = client.get_prompt(get.clone().with_argument("days", "3")).await.unwrap();
         let ContentBlock::Text(text) = &got.messages[0].content else { panic!("{got:?}") };
         assert_eq!(text.text, "Summarise work of 3 days.");
+        assert_eq!(got.description.as_deref(), Some("Summarises the notes of 3 days"));
+        let got = client.get_prompt(get.clone()).await.unwrap();
+        assert_eq!(got.description.as_deref(), Some("Summarises the notes of some days"));
         let wrong = client.get_prompt(get.with_argument("days", "three")).await.unwrap_err();
         assert!(wrong.to_string().contains("the arguments of `weekly` are wrong"), "{wrong}");
         let reference = PromptReference::new("weekly");

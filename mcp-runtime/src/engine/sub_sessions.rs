@@ -153,9 +153,11 @@ impl Engine {
             // The peer may have ended the sub-session meanwhile, and wait for nothing any more.
             let _ = self.reply_dropped(caller, &id);
         }
+        let before = self.effects.report_count();
         for input in inputs {
             self.outlive_sub_session(input, left);
         }
+        self.effects.merge_dropped(before);
         let lives = self.rules.checker().sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
         if let Some(Opener { message, id }) = opener.filter(|_| lives)
             && cancelling::is_cancellable(&self.rules, message)

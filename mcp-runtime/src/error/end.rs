@@ -26,7 +26,9 @@ impl fmt::Display for End {
             End::Eof => formatter.write_str("the peer closed the connection"),
             End::Failed(error) => write!(formatter, "reading from the peer failed: {error}"),
             End::Exited(status) => write!(formatter, "the peer's process has ended ({status})"),
-            End::GaveUp => formatter.write_str("the peer did not close the connection in time"),
+            End::GaveUp => {
+                formatter.write_str("the peer did not close the connection in time: see `Limits::drain`")
+            }
         }
     }
 }
@@ -95,5 +97,15 @@ impl fmt::Display for Outcome {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::End;
+
+    #[test]
+    fn a_transport_that_gave_up_names_its_setting() {
+        assert!(End::GaveUp.to_string().ends_with("see `Limits::drain`"), "{}", End::GaveUp);
     }
 }

@@ -320,7 +320,11 @@ impl Options {
 
     pub(crate) fn report(&self, report: &Report) {
         match report {
-            Report::Advice(_) | Report::Tolerated(_) | Report::Dropped { .. } | Report::Early { .. } => {
+            Report::Advice(_)
+            | Report::Tolerated(_)
+            | Report::Dropped { .. }
+            | Report::ManyDropped { .. }
+            | Report::Early { .. } => {
                 tracing::debug!(%report, "session report")
             }
             _ => tracing::warn!(%report, "session report"),

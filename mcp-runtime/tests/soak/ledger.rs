@@ -97,7 +97,8 @@ impl Ledger {
                 // The two sides play what their handlers have, and no more.
                 Report::Unhandled { .. } => {}
                 // What comes for a sub-session whose value was dropped, or that is being left or cancelled meanwhile.
-                Report::Dropped { cause: DropReason::Abandoned, .. } => {}
+                Report::Dropped { cause: DropReason::Abandoned, .. }
+                | Report::ManyDropped { cause: DropReason::Abandoned, .. } => {}
                 Report::Late { message, .. } if message == "Updated" => {}
                 Report::Dropped { message, cause: DropReason::TooLate } if message == "Updated" => {}
                 // What stands at an end. Whether anything was lost in order is counted apart.

@@ -297,6 +297,9 @@ impl Program {
                 Report::Late { message, .. } | Report::Dropped { message, cause: DropReason::Abandoned } => {
                     dropped.late += u64::from(is_notification(message));
                 }
+                Report::ManyDropped { message, cause: DropReason::Abandoned, count } => {
+                    dropped.late += if is_notification(message) { *count } else { 0 };
+                }
                 Report::Dropped { message, cause: DropReason::TooLate } => {
                     dropped.unwritten += u64::from(is_notification(message));
                 }

@@ -1,6 +1,7 @@
 //! Tasks to be woken, and everything else that is done outside of the engine's lock: a waker, and code that reads
 //! reports, may call into the engine again.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,7 +14,7 @@ use super::turns::Turns;
 use crate::driver::MalformedReports;
 use crate::options::Options;
 use crate::panics::contained;
-use crate::report::{LimitedReport, Report};
+use crate::report::{DropReason, LimitedReport, Report};
 
 /// One waiting future, shared by the future and the lists that it stands in.
 #[derive(Debug, Default)]
@@ -289,6 +290,36 @@ impl Effects {
             _ => report,
         };
         self.rest().reports.push(report);
+    }
+
+    /// How many reports there are.
+    pub(crate) fn report_count(&self) -> usize {
+        self.pending.rest.as_ref().map_or(0, |rest| rest.reports.len())
+    }
+
+    /// Of the reports behind the first ones, those that say the same of a message that was dropped become one.
+    pub(crate) fn merge_dropped(&mut self, first: usize) {
+        let Some(rest) = &mut self.pending.rest else { return };
+        let later = rest.reports.split_off(first.min(rest.reports.len()));
+        let mut counts: HashMap<(Text, DropReason), u64> = HashMap::new();
+        for report in &later {
+            if let Report::Dropped { message, cause } = report {
+                let count = counts.entry((message.clone(), *cause)).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        for report in later {
+            let Report::Dropped { message, cause } = report else {
+                rest.reports.push(report);
+                continue;
+            };
+            // The first of each name says it for all.
+            match counts.remove(&(message.clone(), cause)) {
+                Some(1) => rest.reports.push(Report::Dropped { message, cause }),
+                Some(count) => rest.reports.push(Report::ManyDropped { message, cause, count }),
+                None => {}
+            }
+        }
     }
 
     /// The session is over: reports what was only counted.

@@ -319,3 +319,22 @@ fn the_transport_hears_as_well_when_the_end_of_a_sub_session_leaves_requests_una
     watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     assert_eq!(heard(), [3]);
 }
+
+#[test]
+fn messages_that_the_value_of_a_sub_session_had_not_read_are_a_report_for_each_name() {
+    let watcher = End::past_hello(&watching::PROTOCOL, watching::messages::HELLO);
+    let written = r#"{"uri":"a"}"#;
+    let opened =
+        watcher.link.speak(|engine, caller| engine.open_sub_session(caller, SUBSCRIBE, written, true));
+    let sub_session = opened.unwrap().0;
+    watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    for _ in 0..3 {
+        watcher.feed(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}}"#);
+    }
+    watcher.reports();
+    watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
+    let cause = "the handler or the value that would have taken it was dropped";
+    let reports =
+        [format!("`Subscribed` was dropped: {cause}"), format!("3 messages `Updated` were dropped: {cause}")];
+    assert_eq!(watcher.reports(), reports);
+}

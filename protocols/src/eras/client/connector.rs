@@ -436,6 +436,13 @@ pub enum ConnectError {
     Handshake(Error),
     /// What the client can do cannot be announced in a handshake.
     Capabilities(serde_json::Error),
+    /// Connecting failed, and the server had sent what is not a message, such as its log.
+    NotMessages {
+        /// What is wrong with the first of it.
+        first: RpcError,
+        /// How connecting failed.
+        failed: Box<ConnectError>,
+    },
 }
 
 /// Writes the sentence: Rust prints an error that `main` returns in this form.
@@ -492,6 +499,12 @@ impl fmt::Display for ConnectError {
             ConnectError::Capabilities(error) => {
                 write!(formatter, "the client's capabilities cannot be announced in a handshake: {error}")
             }
+            ConnectError::NotMessages { first, failed } => write!(
+                formatter,
+                "the server sent what is not a message of MCP: {}. A server that is a child writes its log to its \
+                 standard error. Then {failed}",
+                first.message
+            ),
         }
     }
 }
@@ -505,6 +518,7 @@ impl StdError for ConnectError {
             | ConnectError::Handshake(error) => Some(error),
             ConnectError::Refused(error) => Some(error),
             ConnectError::Capabilities(error) => Some(error),
+            ConnectError::NotMessages { failed, .. } => Some(&**failed),
             ConnectError::NoCommonVersion { .. } | ConnectError::NoAnswer { .. } => None,
         }
     }

@@ -386,7 +386,9 @@ async fn carry(shared: &Arc<HttpSessionState>, session: &mut Clocked) -> Outcome
     let outcome = match drained {
         Ok(()) => Outcome::Closed,
         Err(_) => {
-            let problem = "the peer did not take the last messages in time";
+            let problem = format!(
+                "the client did not fetch the last messages within {FLUSH:?} after the session was closed"
+            );
             let error = io::Error::new(io::ErrorKind::TimedOut, problem);
             session.endpoint().notify(TransportEvent::OutputFailed(duplicate(&error)));
             Outcome::Failed(Arc::new(error))
