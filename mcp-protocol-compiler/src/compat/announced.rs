@@ -43,7 +43,15 @@ impl<'a> Announceable<'a> {
             let Some(message) = version.message(index) else { continue };
             let senders = version.senders(index);
             for requirement in message.table.requires.iter() {
-                if senders.iter().any(|sender| holder(requirement, *sender) == side) {
+                // A message that no role sends names its capabilities, too.
+                let is_of_side = match requirement.holder {
+                    Holder::Side(whose) => whose == side,
+                    Holder::Sender | Holder::Receiver => {
+                        senders.is_empty()
+                            || senders.iter().any(|sender| holder(requirement, *sender) == side)
+                    }
+                };
+                if is_of_side {
                     paths.insert(path(version, requirement));
                 }
             }

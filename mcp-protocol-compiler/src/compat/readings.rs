@@ -34,33 +34,47 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
         if is_withheld || !version.senders(sent).contains(&sender) {
             continue;
         }
-        let Some(PayloadType::Shape { index, .. }) = version.message(sent).map(|message| &message.payload)
-        else {
-            continue;
+        let Some(message) = version.message(sent) else { continue };
+        let shape = match &message.payload {
+            PayloadType::Shape { index, .. } => Form::Named(*index),
+            PayloadType::Any | PayloadType::Type(_) => Form::Any,
+            PayloadType::None => continue,
         };
-        let shape = Form::Named(*index);
-        for (read_as, condition) in before(receiver, received) {
+        // A field that a gate looks at may be there, whatever the payload's type is.
+        let conditions: Vec<&Condition> =
+            message.table.requires.iter().filter_map(|requirement| requirement.condition.as_ref()).collect();
+        for (read_as, condition) in before((receiver, sender), received) {
             let own = pairing.received_as(sender.other(), read_as);
             let is_known = own.is_some_and(|own| {
                 let is_withheld = withheld.get(&own).is_some_and(|withheld| withheld.always);
-                !is_withheld && before(version, sent).any(|(first, _)| first == own)
+                !is_withheld && before((version, sender), sent).any(|(first, _)| first == own)
             });
-            // A message whose capability was not announced does not exist, if there is one without a condition.
+            // A message whose capability was not announced does not exist, if there is one without a condition: that is read.
+            let plain = plain(receiver, read_as);
             let exists = receiver.message(read_as).is_some_and(|message| {
                 let mut of_sender = message.table.requires.iter();
                 of_sender.all(|requirement| {
                     holder(requirement, sender) != sender
                         || senders.may_announce(path(receiver, requirement), |_| false)
                 })
-            }) || !has_plain(receiver, read_as);
-            if !exists || !names(&version.shapes.declared, &shape, &condition.path) {
+            }) || plain.is_none();
+            let is_named = names(&version.shapes.declared, &shape, &condition.path)
+                || conditions.iter().any(|other| other.path == condition.path);
+            if !is_named {
                 continue;
             }
             let form = match own.filter(|_| is_known) {
                 None => sent_form(pairing, sender, sent, shape.clone(), withheld),
                 Some(own) => hidden(pairing, sender, (sent, own, read_as), &shape),
             };
-            if form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
+            if !form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
+                continue;
+            }
+            let has_gate =
+                receiver.message(read_as).is_some_and(|message| !message.table.requires.is_empty());
+            let plain = plain.filter(|plain| has_gate && !is_known && *plain != received);
+            found.extend(plain.map(|read_as| Reading { sent, read_as, condition: condition.clone() }));
+            if exists {
                 found.push(Reading { sent, read_as, condition });
             }
         }
@@ -78,7 +92,7 @@ fn hidden(
 ) -> Option<Form> {
     let version = pairing.version(sender);
     version.message(sent).filter(|message| message.table.condition.is_none())?;
-    let conditions = before(version, own).filter(|(first, _)| {
+    let conditions = before((version, sender), own).filter(|(first, _)| {
         let is_first = pairing.received_as(sender, *first).is_some_and(|first| first < read_as);
         !is_first && version.message(*first).is_some_and(|message| !message.table.requires.is_empty())
     });
@@ -117,12 +131,12 @@ fn may_be_closed_for_one(
     })
 }
 
-/// Whether a method has a message without a condition, as which the payloads of closed ones are read.
-fn has_plain(version: &Version<'_>, index: MessageIndex) -> bool {
-    let table = version.message(index).map(|message| &message.table);
-    version.declarations.indices().any(|other| {
-        let other = version.message(other).map(|message| &message.table);
-        other.zip(table).is_some_and(|(other, table)| {
+/// The message of a method without a condition, as which the payloads of closed ones are read.
+fn plain(version: &Version<'_>, index: MessageIndex) -> Option<MessageIndex> {
+    let table = version.message(index).map(|message| &message.table)?;
+    version.declarations.indices().find(|other| {
+        let other = version.message(*other).map(|message| &message.table);
+        other.is_some_and(|other| {
             other.condition.is_none() && other.kind == table.kind && other.method == table.method
         })
     })
@@ -177,11 +191,12 @@ fn is_sent(edge: &Edge, message: MessageIndex) -> bool {
 /// The messages of a file that go ahead of one where a payload meets their conditions: those with a condition, of the same
 /// method, that are declared before it.
 fn before<'a>(
-    version: &'a Version<'_>,
+    (version, sender): (&'a Version<'_>, Side),
     index: MessageIndex,
 ) -> impl Iterator<Item = (MessageIndex, Condition)> + 'a {
     let table = version.message(index).map(|message| &message.table);
-    let others = version.declarations.indices().filter(move |other| *other != index);
+    let others = version.declarations.indices();
+    let others = others.filter(move |other| *other != index && version.senders(*other).contains(&sender));
     others.filter_map(move |other| {
         let (one, other_table) = (table?, &version.message(other)?.table);
         let is_alike = other_table.kind == one.kind && other_table.method == one.method;
@@ -213,7 +228,7 @@ pub(super) fn sent_form(
     }
     // A message of the method with a condition that comes first; one that is withheld does not exist.
     let is_plain = message.table.condition.is_none();
-    for (other, condition) in before(version, index) {
+    for (other, condition) in before((version, sender), index) {
         // What is written while the gate of the other one is closed is this message.
         let has_gate = version.message(other).is_some_and(|other| !other.table.requires.is_empty());
         if is_plain && has_gate {

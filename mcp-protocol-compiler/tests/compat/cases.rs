@@ -552,3 +552,55 @@ fn what_is_sent_while_a_gate_is_closed_is_compared_with_what_the_receiver_reads(
     assert!(found.iter().any(|line| line.contains("C0004") && line.contains("`card`")), "{found:#?}");
     assert_eq!(of_new_client(&format!("{gated}\n{plain}"), &format!("{gated}\n{plain}")), [""; 0]);
 }
+
+#[test]
+fn what_no_role_sends_names_capabilities_and_goes_ahead_of_nothing() {
+    let guest = "*( !Order . End )";
+    let unused = "notification Unused \"unused\" requires server.gifts";
+    let ungated = "notification Order \"order\" (Wish)";
+    // The old server may announce `gifts`, of which an unused message of its file speaks, and the new client may then order.
+    let words = "notification Order \"order\" ({ rush?: bool, gift?: int }) requires server.gifts";
+    let found =
+        lines(&orders(&format!("{ungated}\n{unused}"), guest), &orders(&format!("{words}\n{unused}"), guest));
+    assert!(found.iter().any(|line| line.starts_with("new-old C0004")), "{found:#?}");
+    // The new file has `if gift` for a message that its client never sends: `gift` stands in an order, which the old server
+    // reads as a gift.
+    let gift = "notification Gift \"order\" if gift ({ gift: bool, card: string })";
+    let old = orders(&format!("{gift}\n{ungated}"), "*( !Gift . End ), *( !Order . End )");
+    let found = lines(&old, &orders(&format!("{gift}\n{ungated}"), guest));
+    assert!(
+        found.iter().any(|line| line.starts_with("new-old C0004") && line.contains("`card`")),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_payload_whose_first_message_is_closed_is_read_as_the_one_without_a_condition() {
+    let rest = "notification Gift \"order\" if gift ({ gift: bool, card: string })\n\
+                notification Order \"order\" ({ gift?: bool, rush: bool })";
+    let rush =
+        "notification Rush \"order\" if card = \"red\" ({ gift: bool, card: string }) requires client.rush";
+    let guest = "*( !Gift . End ), *( !Order . End )";
+    let old = orders(&format!("{rush}\n{rest}"), &format!("*( !Rush . End ), {guest}"));
+    // The new client does not know `rush`, so for the old server what it sends as a gift is an order, which needs `rush`.
+    let found = lines(&old, &orders(rest, guest));
+    assert!(
+        found.iter().any(|line| line.starts_with("new-old C0004") && line.contains("`rush`")),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_field_that_a_gate_looks_at_is_named() {
+    let guest = "*( !Gift . End ), *( !Order . End )";
+    let plain = |gate: &str| format!("notification Order \"order\" (_){gate}");
+    let gift = "notification Gift \"order\" if gift ({ gift: bool, card: string })";
+    let of_old_client = |gate: &str| {
+        let old = orders(&plain(gate), "*( !Order . End )");
+        let new = orders(&format!("{gift}\n{}", plain(gate)), guest);
+        lines(&old, &new).into_iter().filter(|line| line.starts_with("old-new")).collect::<Vec<_>>()
+    };
+    assert_eq!(of_old_client(""), [""; 0]);
+    let found = of_old_client(" requires client.rush unless gift");
+    assert!(!found.is_empty(), "{found:#?}");
+}
