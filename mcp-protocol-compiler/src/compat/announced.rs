@@ -36,8 +36,7 @@ pub(super) struct Announceable<'a> {
 
 impl<'a> Announceable<'a> {
     pub(super) fn new(version: &'a Version<'a>, side: Side) -> Announceable<'a> {
-        let of_side = version.declarations.announcements.iter().filter(|found| found.table.side == side);
-        let announcements: Vec<&Announced> = of_side.collect();
+        let announcements: Vec<&Announced> = announcements_of(version, side).collect();
         let mut paths = BTreeSet::new();
         for index in version.declarations.indices().filter(|_| !announcements.is_empty()) {
             let Some(message) = version.message(index) else { continue };
@@ -71,12 +70,8 @@ impl<'a> Announceable<'a> {
     /// Whether the side may announce a capability and no part of it: because a gate asks for just this, because it has a
     /// part of it by default, or because the shape of its announcement has the field.
     pub(super) fn may_announce_alone(&self, side: Side, wanted: &[Text]) -> bool {
-        let of_side = self.version.declarations.announcements.iter().filter(|found| found.table.side == side);
-        let gates = of_side.flat_map(|announced| announced.table.defaults.iter());
-        let mut parts = gates.filter_map(|gate| self.version.declarations.gates.get(usize::from(gate.0)));
-        self.paths.contains(wanted)
-            || parts.any(|gate| gate.path.split_last().is_some_and(|(_, around)| around == wanted))
-            || self.has_field(wanted)
+        let is_around = |path: &[Text]| path.split_last().is_some_and(|(_, around)| around == wanted);
+        self.paths.contains(wanted) || defaults(self.version, side).any(is_around) || self.has_field(wanted)
     }
 
     /// Whether the shape of the announcement has a field for a capability.
@@ -115,16 +110,26 @@ fn has_field(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
 /// Whether a side of a file has a capability by default: one that announces the capability around it, and no part of that,
 /// has it.
 pub(super) fn is_default(version: &Version<'_>, side: Side, wanted: &[Text]) -> bool {
-    let of_side = version.declarations.announcements.iter().filter(|announced| announced.table.side == side);
-    let gates = of_side.flat_map(|announced| announced.table.defaults.iter());
-    let mut paths = gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0)));
-    paths.any(|gate| *gate.path == *wanted)
+    defaults(version, side).any(|path| path == wanted)
+}
+
+/// The capabilities that a side of a file has by default.
+fn defaults<'a>(version: &'a Version<'_>, side: Side) -> impl Iterator<Item = &'a [Text]> {
+    let gates = announcements_of(version, side).flat_map(|announced| announced.table.defaults.iter());
+    gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0))).map(|gate| &*gate.path)
+}
+
+/// The messages with which a side of a file announces what it can do.
+pub(super) fn announcements_of<'a>(
+    version: &Version<'a>,
+    side: Side,
+) -> impl Iterator<Item = &'a Announced> + use<'a> {
+    version.declarations.announcements.iter().filter(move |announced| announced.table.side == side)
 }
 
 /// Whether all gates of a side are open for a file until the side has announced something.
 pub(super) fn is_open(version: &Version<'_>, side: Side) -> bool {
-    let mut announcements = version.declarations.announcements.iter();
-    announcements.any(|announced| announced.table.side == side && announced.table.open)
+    announcements_of(version, side).any(|announced| announced.table.open)
 }
 
 /// Whether a sender may send a message before a side has announced what it can do.
@@ -135,8 +140,7 @@ pub(super) fn may_come_before_announcement(
 ) -> bool {
     let Some(role) = version.role(sender) else { return false };
     let announces = |message: MessageIndex| {
-        let mut of_side = version.declarations.announcements.iter().filter(|found| found.table.side == side);
-        of_side.any(|announced| announced.table.message == Some(message))
+        announcements_of(version, side).any(|announced| announced.table.message == Some(message))
     };
     let (mut waiting, mut reached) = (vec![StateIndex(0)], BTreeSet::new());
     while let Some(index) = waiting.pop() {

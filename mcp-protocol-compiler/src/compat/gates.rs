@@ -3,7 +3,8 @@
 use mcp_protocol_machine::protocol::{Condition, MessageIndex, Requirement, Side, Text};
 
 use super::announced::{
-    AllWithheld, Announceable, dotted, holder, is_default, is_open, may_come_before_announcement, path,
+    AllWithheld, Announceable, announcements_of, dotted, holder, is_default, is_open,
+    may_come_before_announcement, path,
 };
 use super::found::{Break, Pairing, Rule, declared};
 use super::readings::{Reading, readings};
@@ -147,8 +148,7 @@ impl Asked<'_> {
         if is_open(receiver, whose) || !may_come_before_announcement((version, self.sender), message, whose) {
             return None;
         }
-        let mut announced = version.declarations.announcements.iter();
-        let open = announced.find(|announced| announced.table.side == whose && announced.table.open);
+        let open = announcements_of(version, whose).find(|announced| announced.table.open);
         open.map(|announced| announced.message)
     }
 
@@ -218,10 +218,8 @@ fn by_default(
     let around = wanted.split_last().map(|(_, around)| dotted(around)).unwrap_or_default();
     let whose = holder(requirement, sender);
     let (capability, holder) = (dotted(wanted), pairing.peer(whose));
-    let announcements = |side: Side| {
-        let mut all = pairing.version(side).declarations.announcements.iter();
-        all.find(|announced| announced.table.side == whose).map(|announced| announced.message)
-    };
+    let announcements =
+        |side: Side| announcements_of(pairing.version(side), whose).next().map(|announced| announced.message);
     let one = declared(pairing.version(sender), index);
     let other = declared(pairing.version(sender.other()), received);
     let mut diagnostic = Diagnostic::error(

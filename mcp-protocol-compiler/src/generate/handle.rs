@@ -385,7 +385,7 @@ impl Generator<'_> {
 }
 
 /// What a variant carries, in parentheses.
-fn fields<'a>(types: impl Iterator<Item = &'a TokenStream>) -> Option<TokenStream> {
+pub(super) fn fields<'a>(types: impl Iterator<Item = &'a TokenStream>) -> Option<TokenStream> {
     let types: Vec<&TokenStream> = types.collect();
     (!types.is_empty()).then(|| quote!((#(#types),*)))
 }

@@ -6,6 +6,7 @@ use quote::quote;
 
 use super::docs::{after, attributes, capital, described, errors, links};
 use super::generator::Generator;
+use super::handle::fields;
 use super::types::Scope;
 use crate::plan::names::{ident, snake};
 use crate::plan::{Opening, Replicated, RolePlan};
@@ -51,8 +52,7 @@ impl Generator<'_> {
         let opened = sub_session.as_ref().map(|sub_session| quote!(, sub_session: #sub_session));
         let output = result.as_ref().map(|result| quote!(-> Result<#result, typed::RpcError>));
         let responder = result.map(|result| quote!(typed::Responder<#result>));
-        let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&sub_session).collect();
-        let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
+        let fields = fields(payload.iter().chain(&responder).chain(&sub_session));
         quote! {
             #documentation
             async fn #method(&self, context: Context #params #opened) #output

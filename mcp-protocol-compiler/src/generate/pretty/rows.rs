@@ -87,7 +87,12 @@ pub(in crate::generate) fn entries(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
 
 /// Whether an entry is an `impl` with rows inside, behind its attributes.
 fn is_impl(entry: &[TokenTree]) -> bool {
-    entry.iter().any(|tree| matches!(tree, TokenTree::Ident(name) if name == "impl"))
+    let is_attribute = |tree: &TokenTree| {
+        is_punct(tree, '#')
+            || matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket)
+    };
+    let first = entry.iter().find(|tree| !is_attribute(tree));
+    matches!(first, Some(TokenTree::Ident(name)) if name == "impl")
 }
 
 /// The text of `#[doc = "…"]`.
