@@ -19,7 +19,7 @@ use crate::floor_http::{JSON, calls, client, serve, text};
 use crate::http::OverHttp;
 use crate::payload::{Arguments, Content, Told, Tool, said};
 
-/// Calls that are no part of a session, by reqwest.
+/// Calls without a session, by reqwest.
 pub struct FloorStateless;
 
 /// The same by the client of hyper.

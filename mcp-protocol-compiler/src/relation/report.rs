@@ -374,7 +374,7 @@ pub(super) fn suspends(
 }
 
 /// Messages of one sender are also accepted in these states of the receiver, because another one may cross them. `None`
-/// iff there are no messages.
+/// if none is accepted late, and only then.
 pub(super) fn accepted_late(
     receiver: &Automaton,
     states: &[StateIndex],

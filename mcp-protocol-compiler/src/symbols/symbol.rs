@@ -169,7 +169,7 @@ impl Symbols {
     }
 
     /// The name of each shape that is written as a payload, `TotalParams`, and that of the message that carries it. Such a
-    /// name may stand where that of a shape may, and is no symbol of its own: a use of it is one of the message.
+    /// name may stand where that of a shape may, and is not a symbol of its own: a use of it is one of the message.
     pub fn payloads(&self) -> impl Iterator<Item = (&str, &str)> {
         self.carried.iter().map(|(name, message)| (name.as_str(), message.as_str()))
     }

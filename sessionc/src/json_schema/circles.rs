@@ -1,5 +1,5 @@
 //! Cuts what leads a shape back to itself: a record that spreads itself, and a name that stands for itself. What is spread
-//! and turns out to be no record is left out, too.
+//! and turns out not to be a record is left out, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 

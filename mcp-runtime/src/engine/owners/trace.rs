@@ -115,7 +115,7 @@ impl Traces {
     }
 
     /// A message came too late for the request that it is about, and is ignored: a notification, or a reply where there
-    /// is no `message`.
+    /// is not a `message`.
     pub(crate) fn ignored(&mut self, rules: &Rules, message: Option<MessageIndex>, about: RequestName) {
         if is_heard() {
             let method = message.map(|message| rules.method(message));

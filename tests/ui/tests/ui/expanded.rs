@@ -43,7 +43,7 @@ const NAMES: [&str; 24] = [
     "C",
     "S",
 ];
-/// Keys of fields, most of which are no identifiers.
+/// Keys of fields, most of which are not identifiers.
 const KEYS: [&str; 20] = [
     "a",
     "b",
