@@ -390,9 +390,9 @@ typed::roles::methods! {
             -> client::CancellableCall<'_, types::SetSessionConfigOptionResponse>
             => call(SET_CONFIG_OPTION);
 
-        /// Waits for whatever the peer sends next.
+        /// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.
         ///
-        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
         ///
         /// # Errors
         /// See [`AcpError`].
@@ -638,9 +638,9 @@ typed::roles::methods! {
         /// `?CancelRequest of ReleaseTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
         pub async fn cancelled(&self) => cancelled(RELEASE_TERMINAL);
 
-        /// Waits for whatever the peer sends next.
+        /// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.
         ///
-        /// ``, `acp-v1.session`; in [`Running`] and [`BeforeReleaseTerminalResponse`].
+        /// `acp-v1.session`; in [`Running`] and [`BeforeReleaseTerminalResponse`].
         ///
         /// # Errors
         /// See [`AcpError`].
@@ -1578,9 +1578,9 @@ typed::roles::methods! {
         pub fn elicit(&self, params: types::CreateElicitationRequest)
             -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
 
-        /// Waits for whatever the peer sends next.
+        /// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.
         ///
-        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        /// `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
         ///
         /// # Errors
         /// See [`AcpError`].
@@ -1615,9 +1615,9 @@ typed::roles::methods! {
         pub fn elicit(&self, params: types::CreateElicitationRequest)
             -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
 
-        /// Waits for whatever the peer sends next.
+        /// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.
         ///
-        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        /// `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
         ///
         /// # Errors
         /// See [`AcpError`].
@@ -1651,9 +1651,9 @@ typed::roles::methods! {
         pub fn elicit(&self, params: types::CreateElicitationRequest)
             -> server::CancellableCall<'_, types::CreateElicitationResponse> => call(ELICIT);
 
-        /// Waits for whatever the peer sends next.
+        /// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.
         ///
-        /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
+        /// `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`] and [`Stopping`].
         ///
         /// # Errors
         /// See [`AcpError`].

@@ -1320,7 +1320,12 @@ pub mod client {
     use super::{typed, types};
 
     /// A request that can be cancelled, and runs until its reply comes.
-    pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, typed::Value>;
+    pub type CancellableCall<'a, Reply> = typed::Call<
+        'a,
+        Reply,
+        typed::Cancellable,
+        types::ProgressParams,
+    >;
 
     typed::roles::sub_session! {
         /// Work of the server, from its announcement to its end.
@@ -2569,10 +2574,15 @@ pub mod server {
     use super::{LspServer, typed, types};
 
     /// A request that runs until its reply comes.
-    pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, typed::Value>;
+    pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, types::ProgressParams>;
 
     /// A request that can be cancelled, and runs until its reply comes.
-    pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, typed::Value>;
+    pub type CancellableCall<'a, Reply> = typed::Call<
+        'a,
+        Reply,
+        typed::Cancellable,
+        types::ProgressParams,
+    >;
 
     typed::roles::sub_session! {
         /// Work of the server, from its announcement to its end.

@@ -74,11 +74,12 @@ impl Generator<'_> {
         let outputs = || role.outputs.iter().chain(within());
         let requests = || outputs().filter(|output| !output.replies.is_empty() || opens(output));
         let cancellable = |output: &&Replicated| self.is_cancellable(output.message);
-        let progress = match self.plan.reports.as_slice() {
-            [] => quote!(()),
-            [one] => self.payload(*one, Scope::Nested),
-            // Notifications of several kinds have one thing in common: they are JSON.
-            _ => quote!(typed::Value),
+        let mut reports = self.plan.reports.iter().map(|report| self.payload(*report, Scope::Nested));
+        let progress = match reports.next() {
+            None => quote!(()),
+            Some(first) if reports.all(|other| other.to_string() == first.to_string()) => first,
+            // Notifications of several types have one thing in common: they are JSON.
+            Some(_) => quote!(typed::Value),
         };
         let call = requests().any(|output| !cancellable(&output)).then(|| {
             quote! {

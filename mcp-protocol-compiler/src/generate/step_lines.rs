@@ -34,6 +34,7 @@ impl Generator<'_> {
             )];
         }
         let subject = role.subject();
+        let written_type = type_of(plan, role, &method.what);
         let said = |target: StateIndex| match target == state.index {
             _ if role.is_over(target) => "is over".to_owned(),
             true => format!("stays {}", link(role.state_name(target), Scope::Top)),
@@ -58,6 +59,9 @@ impl Generator<'_> {
             }
             MethodKind::Receive { message, target, .. } => {
                 format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
+            }
+            MethodKind::Next(_) if written_type.is_empty() => {
+                "Waits for whatever the peer sends next. It has no step here, only what it may send at any time.".into()
             }
             MethodKind::Next(_) => "Waits for whatever the peer sends next.".into(),
             MethodKind::Refuse { request, target } => {
@@ -122,7 +126,10 @@ impl Generator<'_> {
         let states =
             role.states_with(&method.name, |states| links(states.iter().map(String::as_str), Scope::Top));
         lines.push(String::new());
-        lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
+        lines.push(match written_type.as_str() {
+            "" => format!("{place}; in {states}."),
+            written_type => format!("`{written_type}`, {place}; in {states}."),
+        });
         let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);
         if fails_with_a_result(&method.what, state.index) {
             lines.extend(errors(&self.error, Scope::Top));

@@ -311,6 +311,33 @@ fn a_sub_session_has_a_queue_and_a_handler_of_its_own() {
 }
 
 #[test]
+fn where_the_peer_has_no_step_next_has_no_empty_session_type() {
+    let code = expanded(&asking("Chat"));
+    assert!(!code.contains("/// ``,"), "{code}");
+    let next =
+        "/// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.";
+    assert!(code.contains(next), "{code}");
+}
+
+#[test]
+fn reports_of_one_type_are_of_that_type() {
+    let progress = |ends: &str| {
+        let text = format!(
+            "protocol Search \"1\"\ntypes wire\n\
+             request Find \"find\" (_) -> Found (_)\n\
+             notification Ended \"progress\" if end ({ends}) reports token of token\n\
+             notification Going \"progress\" (Progress) reports token of token\n\
+             client Guest\nserver Host = dual Guest\nGuest = *( !Find . ?reply . End )\n"
+        );
+        let code = signatures(&text);
+        let alias = code.lines().find(|line| line.contains("typed::Uncancellable,")).unwrap();
+        alias.split(", ").last().unwrap().to_owned()
+    };
+    assert_eq!(progress("Progress"), "types::Progress>;");
+    assert_eq!(progress("Summary"), "typed::Value>;");
+}
+
+#[test]
 fn sub_sessions_whose_names_meet_that_of_a_handler() {
     insta::assert_snapshot!(refused(&asking("TalkHandler")));
 }

@@ -62,6 +62,60 @@ impl Checker {
         })
     }
 
+    /// What [`reply_correlated`](Self::reply_correlated) would say of a reply of the followed role to a running request.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message.
+    pub fn check_reply(
+        &self,
+        id: &RequestId,
+        message: MessageIndex,
+        correlation: Correlation<'_>,
+    ) -> Result<(), Violation> {
+        let direction = Direction::Send;
+        let Standing::Running(request, place) = self.asked(direction.flip()).standing(id) else {
+            return Ok(());
+        };
+        if self.closed {
+            return Ok(());
+        }
+        let refusal = self.refuses(direction, id, message, request)?;
+        match place {
+            Place::Linear(channel) if self.find_in(channel, direction, message).is_none() => {
+                Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted))
+            }
+            Place::Keyed(sub_session, channel) => {
+                self.judge_reply_keyed((sub_session, channel), direction, id, message, correlation).map(drop)
+            }
+            Place::SubSession(state)
+                if !refusal
+                    && self.state(state).and_then(|table| table.edge(direction, message)).is_none() =>
+            {
+                Err(self.violation_in(&[state], direction, message, Some(id)))
+            }
+            Place::Linear(_) | Place::SubSession(_) => Ok(()),
+        }
+    }
+
+    /// Whether an answer refuses its request; a violation if it belongs to another one.
+    fn refuses(
+        &self,
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+        request: MessageIndex,
+    ) -> Result<bool, Violation> {
+        match self.protocol.message(message).map(|table| table.kind) {
+            Some(Kind::Reply { request: answered }) if answered == request => Ok(false),
+            Some(Kind::Refusal { request: answered }) if answered == request => Ok(true),
+            _ => {
+                let request =
+                    self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
+                Err(self.violation(direction, message, Some(id), ViolationKind::WrongReply { request }))
+            }
+        }
+    }
+
     /// Judges a reply; one that is permitted proves what its sender has received.
     fn hear(
         &mut self,
@@ -101,20 +155,7 @@ impl Checker {
         let Standing::Running(request, place) = self.asked(asker).standing(id) else {
             return self.stray(heard, Some(message));
         };
-        let refusal = match self.protocol.message(message).map(|table| table.kind) {
-            Some(Kind::Reply { request: answered }) if answered == request => false,
-            Some(Kind::Refusal { request: answered }) if answered == request => true,
-            _ => {
-                let request =
-                    self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
-                return Err(self.violation(
-                    direction,
-                    message,
-                    Some(id),
-                    ViolationKind::WrongReply { request },
-                ));
-            }
-        };
+        let refusal = self.refuses(direction, id, message, request)?;
         match place {
             Place::Linear(channel) => {
                 let Some(found) = self.find_in(channel, direction, message) else {

@@ -14,10 +14,35 @@ impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.sentence(formatter)?;
         match (&self.rule, self.strictness) {
-            (Some(rule), Strictness::Should) => write!(formatter, " (rule {rule}, should)"),
-            (Some(rule), Strictness::Must) => write!(formatter, " (rule {rule}, must)"),
+            (Some(rule), Strictness::Should) => write!(formatter, " (rule {}, should)", RuleName(rule)),
+            (Some(rule), Strictness::Must) => write!(formatter, " (rule {}, must)", RuleName(rule)),
             (None, Strictness::Should) => formatter.write_str(" (should)"),
             (None, Strictness::Must) => Ok(()),
+        }
+    }
+}
+
+impl Violation {
+    /// What is wrong, without the rule and its level, which [`Display`](fmt::Display) appends.
+    pub fn sentence(&self) -> String {
+        struct Sentence<'a>(&'a Details);
+        impl fmt::Display for Sentence<'_> {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.sentence(formatter)
+            }
+        }
+        Sentence(&self.0).to_string()
+    }
+}
+
+/// The name of a rule; one of several words is quoted.
+struct RuleName<'a>(&'a str);
+
+impl fmt::Display for RuleName<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.contains(char::is_whitespace) {
+            true => write!(formatter, "\"{}\"", self.0),
+            false => formatter.write_str(self.0),
         }
     }
 }

@@ -29,7 +29,7 @@ impl Engine {
     }
 
     /// Answers a request of the peer with one of its replies. Fails before anything has happened if the peer would
-    /// read another one.
+    /// read another one, or the protocol does not permit it: the request still awaits its answer then.
     pub(crate) fn reply_with(
         &mut self,
         caller: Caller,
@@ -40,6 +40,7 @@ impl Engine {
         alternatives::check_reply(&self.rules, id, message, written)?;
         version::check_reply(&self.rules, id, written)?;
         shapes::check_reply(&self.rules, id, message, written)?;
+        judge::check_reply(&self.rules, id, message, written)?;
         self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
 

@@ -5,7 +5,7 @@ use mcp_protocol_machine::{
     About, Awaiting, Correlation, Meant, RequestId, Step, StepKind, Token, Violation,
 };
 
-use super::names::{Names, applies, id_at};
+use super::names::{Names, applies, id_at, on_the_wire};
 use super::{Rules, announcements, shapes};
 use crate::jsonrpc::RawPayload;
 
@@ -143,6 +143,26 @@ pub(crate) fn answered(rules: &mut Rules, id: &RequestId) -> Result<Option<Messa
             rules.checker.stray_reply(Direction::Send, id).map(|_| None)
         }
     }
+}
+
+/// Whether the protocol permits a result of this side for a request of the peer, before anything has happened. Without a
+/// message, as the reply that the result says.
+///
+/// # Errors
+/// If it does not, as where the result names a sub-session that runs already.
+pub(crate) fn check_reply(
+    rules: &Rules,
+    id: &RequestId,
+    message: Option<MessageIndex>,
+    written: &str,
+) -> Result<(), Violation> {
+    let Awaiting::Request(request) = rules.checker.awaiting(Direction::Send, id) else { return Ok(()) };
+    let message = message.or_else(|| rules.reply_of(request, written));
+    let Some((message, table)) = message.and_then(|message| Some((message, rules.message(message)?))) else {
+        return Ok(());
+    };
+    let keys = Names::keys(&rules.protocol, message, Some(id), on_the_wire(table, written));
+    rules.checker.check_reply(id, message, Correlation::keys(&keys))
 }
 
 /// Whether a notification of this side is a report on a request of the peer, by its token.

@@ -151,20 +151,10 @@ impl Finding {
             state: violation.state_names(),
             expected,
             got: got(violation),
-            message: sentence(violation),
+            message: violation.sentence(),
             hint: hint(violation, protocol, revisions),
         }
     }
-}
-
-/// The sentence without the rule, which stands by itself.
-fn sentence(violation: &Violation) -> String {
-    let whole = violation.to_string();
-    let end = match (&violation.rule, level(violation.strictness)) {
-        (Some(rule), level) => format!(" (rule {rule}, {level})"),
-        (None, level) => format!(" ({level})"),
-    };
-    whole.strip_suffix(&end).map(str::to_owned).unwrap_or(whole)
 }
 
 fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {

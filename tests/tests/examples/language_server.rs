@@ -115,7 +115,7 @@ async fn a_document_that_is_open_at_shutdown_rests() {
     assert_eq!(
         violation.to_string(),
         "`textDocument/didChange` would go on with what was opened before, which is suspended in `Stopped`: the client may \
-         send `exit` now (rule nothing but exit after shutdown, must)"
+         send `exit` now (rule \"nothing but exit after shutdown\", must)"
     );
     assert!(a.send_did_close(closing("a")).await.is_err());
     // A document that is given up says nothing, either.

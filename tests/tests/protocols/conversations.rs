@@ -2,13 +2,17 @@
 
 use acp_protocols::acp_v1::client::{ClosingNext, TurnNext};
 use acp_protocols::acp_v1::server::{IdleNext, Incoming};
-use acp_protocols::acp_v1::{AcpAgent, AcpClient, Idle, Initialized, Start, client, server};
+use acp_protocols::acp_v1::{
+    AcpAgent, AcpClient, BeforeNewSessionResponse, Idle, Initialized, Start, client, server,
+};
 use acp_protocols::types::*;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{Options, RpcError, StepError};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::in_time;
 
 const SESSION: &str = "conversation-0";
 
@@ -190,4 +194,29 @@ async fn a_conversation_sends_nothing_for_another_one() {
     let Err(StepError::NotSent { error, session: idle }) = idle.send_prompt(other).await else { panic!() };
     assert!(error.to_string().contains("conversation-1"), "{error}");
     drop(idle.send_prompt(PromptRequest::new(SESSION, vec!["Hello".into()])).await.unwrap());
+}
+
+/// An agent that has taken a request for a second conversation.
+async fn second_asked(agent: &AcpAgent<Initialized>) -> server::Conversation<BeforeNewSessionResponse> {
+    let Some(Incoming::NewSession(_, conversation)) = agent.incoming().next().await else { panic!() };
+    let taken = conversation.send_new_session_response(NewSessionResponse::new(SESSION)).await;
+    let Err(StepError::NotSent { error, session }) = taken else { panic!() };
+    assert!(error.to_string().contains("something is running already"), "{error}");
+    session
+}
+
+#[tokio::test]
+async fn after_an_id_that_is_taken_the_request_is_still_answered() {
+    let ((client, _idle), (agent, _listening)) = in_time(both()).await;
+    let opening =
+        async { second_asked(&agent).await.send_new_session_response(NewSessionResponse::new("b")).await };
+    let (opened, answered) =
+        in_time(async { tokio::join!(client.new_session(NewSessionRequest::new("/b")), opening) }).await;
+    assert_eq!(&*opened.unwrap().0.session_id.0, "b");
+    drop(answered.unwrap());
+
+    let dropping = async { drop(second_asked(&agent).await) };
+    let (refused, ()) =
+        in_time(async { tokio::join!(client.new_session(NewSessionRequest::new("/c")), dropping) }).await;
+    assert!(refused.unwrap_err().is_refused());
 }

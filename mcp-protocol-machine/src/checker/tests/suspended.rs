@@ -132,7 +132,7 @@ fn the_sender_of_the_last_message_takes_no_further_step() {
     assert_eq!(
         violation.to_string(),
         "`change` would go on with what was opened before, which is suspended in `Stopped`: the client may send `exit` \
-         now (rule nothing but exit, must)"
+         now (rule \"nothing but exit\", must)"
     );
     assert_eq!(violation.strictness(), Strictness::Must);
     assert_eq!(editor.checker.permitted(Send), [editor.exit]);

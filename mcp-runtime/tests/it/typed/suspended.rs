@@ -158,7 +158,7 @@ async fn a_guest_with_wishes_after_the_bill_is_to_blame_and_what_was_asked_befor
     assert_eq!(guest.hear().await.unwrap().get("id"), Some(&json!(2)));
     let reports = reports.lock().unwrap().clone();
     assert_eq!(reports.len(), 1, "{reports:?}");
-    let words = ["the client", "is suspended in `Paying`", "rule no wishes after the bill, must"];
+    let words = ["the client", "is suspended in `Paying`", "rule \"no wishes after the bill\", must"];
     assert!(words.iter().all(|word| reports.concat().contains(word)), "{reports:?}");
     guest.say(json!({"jsonrpc": "2.0", "method": "leave"})).await;
     let host = host.recv_leave().await.unwrap();
