@@ -31,6 +31,19 @@ pub(super) fn compare(pairing: &Pairing<'_>) -> Vec<Break> {
     found
 }
 
+/// Whether a message may break because its sender grants capabilities with it, or revokes them, and its receiver does not
+/// know, or the other way round.
+pub(super) fn matters(pairing: &Pairing<'_>, granter: Side, is_revoked: bool, of: [bool; 2]) -> bool {
+    let sender = match of {
+        [true, true] => return true,
+        [false, false] => return false,
+        // What is granted for the granter alone, it uses; what is revoked for it alone, the other side goes on using.
+        [for_granter, _] if for_granter == is_revoked => granter.other(),
+        _ => granter,
+    };
+    !required(pairing, sender, granter).is_empty()
+}
+
 fn methods<'a>(version: &Version<'a>) -> BTreeSet<&'a str> {
     let messages = version.declarations.indices().filter_map(|index| version.message(index));
     messages

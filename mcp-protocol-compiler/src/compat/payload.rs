@@ -145,7 +145,9 @@ fn of_message(
     let mut values = Vec::new();
     match sent.table.payload {
         Payload::None if is_reply => values.push(SentPayload::Value(&empty)),
+        // Params that are `null` are read like params that are left out.
         Payload::None => values.push(SentPayload::Nothing),
+        Payload::Null if !is_reply => values.push(SentPayload::Nothing),
         Payload::Null => values.push(SentPayload::Null),
         Payload::Optional if is_reply => values.push(SentPayload::Null),
         Payload::Optional => values.push(SentPayload::Nothing),

@@ -1,6 +1,6 @@
 //! Cancels and progress: notifications that belong to a request without being a step, and the tokens of requests.
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Path, Side};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Path, Side, Text};
 
 use super::announced::{AllWithheld, dotted};
 use super::found::{Break, Pairing, Rule, declared};
@@ -127,8 +127,9 @@ fn used_twice(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Optio
     Some(Break::new(Rule::Tie, diagnostic).about([one, other]))
 }
 
-fn is_token(version: &Version<'_>, path: &Path) -> bool {
+/// Whether the requests of a file carry tokens at a path.
+pub(super) fn is_token(version: &Version<'_>, path: &[Text]) -> bool {
     let messages = version.declarations.indices().filter_map(|index| version.message(index));
     let mut reports = messages.filter_map(|message| message.table.reports.as_ref());
-    reports.any(|reports| reports.of.iter().any(|own| own == path))
+    reports.any(|reports| reports.of.iter().any(|own| own.as_ref() == path))
 }

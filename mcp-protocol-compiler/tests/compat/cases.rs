@@ -285,7 +285,7 @@ fn a_notification_about_requests_that_the_receiver_does_not_know_breaks_where_it
             "old-new C0001 the new server may send `moved`, which the old client does not know"
         ]
     );
-    // Neither the old client nor the old server writes a token: the field is not in their shapes, or is one that is never a token.
+    // The old client does not write a token: the field is not in its shape, or is one that is never a token.
     assert_eq!(edited(&adding("token")), [""; 0]);
     let with_flag = ("count: uint".to_owned(), "count: uint, flag?: bool".to_owned());
     let [add] = adding("flag");
@@ -306,6 +306,46 @@ fn a_notification_about_requests_that_the_receiver_does_not_know_breaks_where_it
     let known = pattern.replace("*( ?Changed", "*( !Any . End ), *( ?Changed");
     let moved = known.replace("$/stop", "$/halt");
     assert_eq!(lines(&known, &moved), [""; 0]);
+}
+
+#[test]
+fn params_that_are_null_are_params_that_are_left_out() {
+    let file = |params: &str| {
+        format!(
+            "protocol Shop \"1\"\nnotification Ring \"ring\" ({params})\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = *( !Ring . End )\n"
+        )
+    };
+    assert_eq!(lines(&file("null"), &file("{ loud?: bool }")), [""; 0]);
+    assert_eq!(
+        lines(&file("null"), &file("{ loud: bool }")),
+        [
+            "old-new C0004 the old client may send `ring` without `loud`, where the new server expects true or false"
+        ]
+    );
+}
+
+#[test]
+fn a_payload_that_is_read_as_a_message_that_needs_a_running_request_breaks() {
+    let file = |messages: &str, sent: &str| {
+        format!(
+            "protocol Shop \"1\"\ntype Wish = {{ f?: true, g?: \"x\" | \"y\" }}\n\
+             request Ask \"ask\" (_) -> Answer (_)\n{messages}client Guest\nserver Waiter = dual Guest\n\
+             Guest = ( *( ?Ask . !reply . End ), *( !ByF . End ){sent} )\n"
+        )
+    };
+    let by_f = "notification ByF \"wish\" if f (Wish)\n";
+    let by_g = "notification ByG \"wish\" if g = \"x\" (Wish) during Ask\n";
+    let old = file(by_f, "");
+    let new = file(&format!("{by_g}{by_f}"), ", *( !ByG . End )");
+    assert_eq!(
+        lines(&old, &new),
+        [
+            "old-new C0003 the new server accepts `wish` if f only while `Ask` runs, which the old client does not wait \
+             for",
+            "new-old C0001 the new client may send `wish` if g = \"x\", which the old server does not know"
+        ]
+    );
 }
 
 #[test]
@@ -333,6 +373,29 @@ fn a_method_by_which_capabilities_are_granted_stands_for_the_same_ones() {
     let expected = text("the new server", "the old client", "revoke");
     assert!(found.contains(&format!("old-new C0005 {expected}")), "{found:?}");
     assert_eq!(lines(&file(wine, "grants"), &file(wine, "grants")), [""; 0]);
+}
+
+#[test]
+fn what_one_side_alone_grants_matters_where_a_message_requires_it() {
+    let file = |verb: &str, requires: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" (_) -> Welcome (_)\n\
+             notification Ring \"ring\" {requires}\nnotification Now \"now\" (_) {verb}\n\
+             capabilities client = Hello.can\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = !Hello . ?Welcome . ( *( ?Ring . End ), *( !Now . End ) )\n"
+        )
+    };
+    let text = |which: &str, from: &str, to: &str| {
+        format!("{which} `now` grants capabilities in another way for {from} than for {to}")
+    };
+    let required = "requires client.bell";
+    // The old client does not grant what the new server may require then. The old server does not see what the new client
+    // grants, and sends less.
+    assert_eq!(
+        lines(&file("", required), &file("grants what", required)),
+        [text("old-new C0005", "the old client", "the new server")]
+    );
+    assert_eq!(lines(&file("", ""), &file("grants what", "")), [""; 0]);
 }
 
 #[test]

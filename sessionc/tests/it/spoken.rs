@@ -32,8 +32,8 @@ use files::File;
 
 /// How many cases the test judges by default. `COMPAT_CASES` multiplies them, `COMPAT_SEED` is the first.
 const USUAL: u64 = 60;
-/// How many sessions two peers have, and how many messages each.
-const SESSIONS: usize = 12;
+/// How many sessions two peers have, and how many messages each. `COMPAT_SESSIONS` multiplies the former.
+const SESSIONS: u64 = 12;
 const MESSAGES: usize = 14;
 
 /// What happened in all sessions.
@@ -205,7 +205,7 @@ fn judge(seed: u64, counted: &mut Counted) -> Option<String> {
     let (of_old, of_new) = (tables(&old_text), tables(&new_text));
     let pairs = [((&old, &of_old), (&new, &of_new)), ((&new, &of_new), (&old, &of_old))];
     for (pair, (client, server)) in verdict.pairs.iter().zip(pairs) {
-        let mut sessions = (0..SESSIONS).filter_map(|_| {
+        let mut sessions = (0..SESSIONS * number("COMPAT_SESSIONS").unwrap_or(1)).filter_map(|_| {
             let peers =
                 [Peer::new(Side::Client, client.0, client.1), Peer::new(Side::Server, server.0, server.1)];
             refused(&mut random, peers, counted)
@@ -227,9 +227,12 @@ fn judge(seed: u64, counted: &mut Counted) -> Option<String> {
     None
 }
 
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
 #[test]
 fn what_is_called_compatible_is_accepted_by_both_checkers() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let first = number("COMPAT_SEED").unwrap_or(0);
     let mut counted = Counted::default();
     let seeds = first..first + USUAL * number("COMPAT_CASES").unwrap_or(1);

@@ -445,7 +445,8 @@ impl File {
                 Params::None => None,
                 Params::Any => {
                     let mut params = message.any(random, *slot);
-                    if let Some(field) = self.extra.reports.filter(|_| random.percent(50)) {
+                    if let Some(field) = self.extra.reports.filter(|_| slot.is_request && random.percent(50))
+                    {
                         params[field] = json!(random.below(2));
                     }
                     Some(params)
