@@ -309,6 +309,19 @@ fn a_notification_about_requests_that_the_receiver_does_not_know_breaks_where_it
 }
 
 #[test]
+fn a_payload_that_meets_its_condition_has_neither_null_nor_false_there() {
+    let file = |loud: &str| {
+        format!(
+            "protocol Shop \"1\"\nnotification Ring \"ring\" if loud ({{ loud: {loud} }})\nclient Guest\n\
+             server Waiter = dual Guest\nGuest = *( !Ring . End )\n"
+        )
+    };
+    for loud in ["bool | null", "bool"] {
+        assert_eq!(lines(&file(loud), &file("true")), [""; 0]);
+    }
+}
+
+#[test]
 fn params_that_are_null_are_params_that_are_left_out() {
     let file = |params: &str| {
         format!(
@@ -317,6 +330,13 @@ fn params_that_are_null_are_params_that_are_left_out() {
         )
     };
     assert_eq!(lines(&file("null"), &file("{ loud?: bool }")), [""; 0]);
+    // Any JSON is a list, too.
+    assert_eq!(
+        lines(&file("_"), &file("{ loud?: bool }")),
+        [
+            "old-new C0004 the old client may send `ring` as a list, where the new server expects an object `RingParams`"
+        ]
+    );
     assert_eq!(
         lines(&file("null"), &file("{ loud: bool }")),
         [

@@ -58,6 +58,12 @@ pub(in crate::compat) fn restricted(
     union(kept.collect())
 }
 
+/// What of a shape may be written as params, which are an object or a list; nothing if it is not any JSON.
+pub(in crate::compat) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Option<Form> {
+    let is_any = leaves(shapes, form).into_iter().any(|part| matches!(part, Form::Any));
+    is_any.then(|| union(vec![Form::Object, Form::List(Box::new(Form::Any))]))?
+}
+
 fn union(parts: Vec<Form>) -> Option<Form> {
     let alternative = |form| Alternative { form, span: Span::default(), text: String::new() };
     match parts.len() {
@@ -146,7 +152,8 @@ fn with_field(record: &Record, changed: &Field, form: Option<Form>, meets: bool)
 /// What is left of a value that the condition looks at: a text, or something that is neither `null` nor `false`.
 fn value(leaf: &Form, literal: Option<&str>, meets: bool) -> Option<Form> {
     let keep = match (leaf, literal) {
-        (Form::Any | Form::Bool, None) | (Form::Any, Some(_)) => true,
+        (Form::Any, _) => true,
+        (Form::Bool, None) => return Some(Form::Literal(Literal::Bool(meets))),
         (Form::Null | Form::Literal(Literal::Bool(false)), None) => !meets,
         (_, None) => meets,
         (Form::String, Some(text)) if meets => return Some(Form::Literal(text.to_owned().into())),
