@@ -1,6 +1,6 @@
 //! What every message is like, and where revisions and capabilities are announced.
 
-use mcp_protocol_machine::protocol::{Announcement, MessageIndex, Side, VersionField};
+use mcp_protocol_machine::protocol::{Announcement, Kind, MessageIndex, Side, VersionField};
 
 use super::announced::dotted;
 use super::found::{Break, Pairing, Rule, declared};
@@ -31,6 +31,14 @@ fn protocol(version: &Version<'_>) -> Span {
     version.declarations.name.as_ref().map(|name| name.span).or_else(role).unwrap_or_default()
 }
 
+fn sends_requests(version: &Version<'_>, sender: Side) -> bool {
+    let mut requests = version
+        .declarations
+        .indices()
+        .filter(|index| version.message(*index).is_some_and(|message| message.table.kind == Kind::Request));
+    requests.any(|request| version.senders(request).contains(&sender))
+}
+
 /// The member `jsonrpc`, batches, and ids that are used again.
 fn form(pairing: &Pairing<'_>, sender: Side) -> Vec<Break> {
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
@@ -45,7 +53,8 @@ fn form(pairing: &Pairing<'_>, sender: Side) -> Vec<Break> {
         let message = format!("{from} may send batches, which {to} refuses");
         found.push(error(one, message, "`batch`", other, "no batches"));
     }
-    if version.declarations.reuses_ids && !receiver.declarations.reuses_ids {
+    if version.declarations.reuses_ids && !receiver.declarations.reuses_ids && sends_requests(version, sender)
+    {
         let message = format!("{from} may use the id of an earlier request again, which {to} refuses");
         found.push(error(one, message, "`reuses ids`", other, "each id is used once"));
     }

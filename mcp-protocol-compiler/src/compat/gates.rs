@@ -7,7 +7,7 @@ use super::announced::{
     may_come_before_announcement, path,
 };
 use super::found::{Break, Pairing, Rule, declared};
-use super::readings::{Reading, readings};
+use super::readings::{Reading, plain, readings};
 use super::shapes::may_hold;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
@@ -49,13 +49,14 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
                 }
             }
             for during in &taken.during {
-                if !sent.during.iter().any(|own| is_within(pairing, sender, own, during)) {
+                if !sent.during.iter().any(|own| is_during_within(pairing, sender, own, during)) {
                     found.push(only_during(pairing, sender, (index, received), during));
                 }
             }
         }
         for reading in readings(pairing, sender, withheld) {
             found.extend(demanded_of_reading(pairing, sender, &reading));
+            found.extend(only_during_of_reading(pairing, sender, &reading));
         }
     }
     found
@@ -89,6 +90,22 @@ fn demanded_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading) -
     .label(format!("{to} demands it"))
     .also(one, format!("{from} may send it without"));
     Some(Break::new(Rule::Capability, diagnostic).about([one, two]))
+}
+
+/// A request that has to run for the message that a receiver reads, and not for the one that its sender writes. If the
+/// receiver has a message without a condition, it reads that one meanwhile.
+fn only_during_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading) -> Option<Break> {
+    let sent = pairing.version(sender).message(reading.sent)?;
+    let receiver = pairing.version(sender.other());
+    let read_as = receiver.message(reading.read_as)?;
+    sent.table.condition.as_ref()?;
+    if plain(receiver, reading.read_as).is_some() {
+        return None;
+    }
+    let is_asked =
+        |during: &&During| !sent.during.iter().any(|own| is_during_within(pairing, sender, own, during));
+    let during = read_as.during.iter().find(is_asked)?;
+    Some(only_during(pairing, sender, (reading.sent, reading.read_as), during))
 }
 
 /// A capability that a receiver demands for a message.
@@ -166,7 +183,7 @@ impl Asked<'_> {
 }
 
 /// Whether what permits a message for the sender permits it for the receiver.
-fn is_within(pairing: &Pairing<'_>, sender: Side, own: &During, theirs: &During) -> bool {
+pub(super) fn is_during_within(pairing: &Pairing<'_>, sender: Side, own: &During, theirs: &During) -> bool {
     let covers = |own: &Option<Condition>, theirs: &Option<Condition>| match (own, theirs) {
         (_, None) => true,
         (Some(own), Some(theirs)) => theirs.covers(own),

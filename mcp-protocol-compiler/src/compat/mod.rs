@@ -3,8 +3,8 @@
 //! Takes the paths of two files and returns what breaks for each pair of roles, with the shortest exchange or a payload
 //! that shows it ([`compare()`]), and what has changed for a reviewer ([`Verdict::changes`]). Messages of two files are
 //! one message if they are one on the wire: by kind, method, condition, and the request of a reply. `order` compares the
-//! automata with the relation of `compatible`, `payload` the shapes, `gates`, `ties` and `envelope` what else a receiver
-//! insists on. `announced` says which gates cannot open in a pair of roles,
+//! automata with the relation of `compatible`, `payload` the shapes, `gates`, `ties`, `tokens`, `grants` and `envelope` what
+//! else a receiver insists on. `announced` says which gates cannot open in a pair of roles,
 //! and `readings` which payloads are another message for the receiver than for the sender.
 
 mod announced;
@@ -12,12 +12,14 @@ mod changes;
 mod envelope;
 mod found;
 mod gates;
+mod grants;
 mod order;
 mod pair_verdict;
 mod payload;
 mod readings;
 mod shapes;
 mod ties;
+mod tokens;
 mod version;
 mod wire;
 
@@ -144,6 +146,8 @@ fn found_in(pairing: &Pairing<'_>) -> Vec<Break> {
     found.extend(gates::compare(pairing, &withheld));
     found.extend(payload::compare_all(pairing, &withheld));
     found.extend(ties::compare(pairing, &withheld));
+    found.extend(tokens::compare(pairing, &withheld));
+    found.extend(grants::compare(pairing));
     found.extend(envelope::compare(pairing));
     // What breaks something comes first.
     found.sort_by_key(|found| std::cmp::Reverse(found.diagnostic.severity));

@@ -131,7 +131,7 @@ fn remove(role: &mut Automaton, which: impl Fn(Direction, MessageIndex, Option<M
 }
 
 /// Whether the receiver reads a message that it does not declare as one of a pattern, `"$/*"`.
-fn is_of_pattern(pairing: &Pairing<'_>, sender: Side, number: MessageIndex) -> bool {
+pub(super) fn is_of_pattern(pairing: &Pairing<'_>, sender: Side, number: MessageIndex) -> bool {
     let message = pairing.of_number(sender, number).and_then(|index| pairing.version(sender).message(index));
     let receiver = pairing.version(sender.other());
     let Some(message) = message.filter(|_| pairing.of_number(sender.other(), number).is_none()) else {

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Condition, Kind, MessageIndex, Payload, Sid
 use super::announced::AllWithheld;
 use super::found::{Break, Pairing, Rule, declared};
 use super::readings::{readings, sent_form};
-use super::shapes::{Refusal, compare, restricted};
+use super::shapes::{Refusal, any_params, compare, restricted};
 use crate::declarations::{Form, Message, PayloadType, Record};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -143,9 +143,14 @@ fn of_message(
         })
     });
     let mut values = Vec::new();
+    // Params that are `null` are read like params that are left out.
+    let any = form.as_ref().filter(|_| !is_reply).and_then(|form| any_params(&version.shapes.declared, form));
+    values.extend(any.is_some().then_some(SentPayload::Nothing));
+    let form = any.or(form);
     match sent.table.payload {
         Payload::None if is_reply => values.push(SentPayload::Value(&empty)),
         Payload::None => values.push(SentPayload::Nothing),
+        Payload::Null if !is_reply => values.push(SentPayload::Nothing),
         Payload::Null => values.push(SentPayload::Null),
         Payload::Optional if is_reply => values.push(SentPayload::Null),
         Payload::Optional => values.push(SentPayload::Nothing),

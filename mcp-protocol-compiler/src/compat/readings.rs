@@ -3,14 +3,16 @@
 //! The payload says which message of a method is meant. So a payload that its sender writes as one message is another one
 //! for a receiver whose file has a message with a condition that the sender's file does not have, or has behind others.
 
-use mcp_protocol_machine::protocol::{Condition, Direction, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex, Side};
 
 use super::announced::{AllWithheld, Announceable, holder, is_default, is_open, path};
 use super::found::Pairing;
+use super::gates::is_during_within;
 use super::shapes::{may_hold, names, restricted};
+use super::tokens::is_token;
 use super::version::Version;
 use crate::automaton::{Automaton, Edge};
-use crate::declarations::{Form, PayloadType};
+use crate::declarations::{During, Form, Message, PayloadType};
 use crate::source::Span;
 
 /// A message that the receiver reads as another one where its payload meets a condition.
@@ -59,7 +61,8 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
                 })
             }) || plain.is_none();
             let is_named = names(&version.shapes.declared, &shape, &condition.path)
-                || conditions.iter().any(|other| other.path == condition.path);
+                || conditions.iter().any(|other| other.path == condition.path)
+                || (message.table.kind == Kind::Request && is_token(version, &condition.path));
             if !is_named {
                 continue;
             }
@@ -70,8 +73,7 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
             if !form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
                 continue;
             }
-            let has_gate =
-                receiver.message(read_as).is_some_and(|message| !message.table.requires.is_empty());
+            let has_gate = receiver.message(read_as).is_some_and(has_gate);
             let plain = plain.filter(|plain| has_gate && !is_known && *plain != received);
             found.extend(plain.map(|read_as| Reading { sent, read_as, condition: condition.clone() }));
             if exists {
@@ -94,7 +96,7 @@ fn hidden(
     version.message(sent).filter(|message| message.table.condition.is_none())?;
     let conditions = before((version, sender), own).filter(|(first, _)| {
         let is_first = pairing.received_as(sender, *first).is_some_and(|first| first < read_as);
-        !is_first && version.message(*first).is_some_and(|message| !message.table.requires.is_empty())
+        !is_first && version.message(*first).is_some_and(has_gate)
     });
     let own_condition = version.message(own).and_then(|message| message.table.condition.clone());
     let own_condition = own_condition.filter(|_| may_be_closed_for_one(pairing, sender, (own, read_as)));
@@ -109,6 +111,11 @@ fn hidden(
     }
 }
 
+/// Whether a message may not be sent at some times, or with some announcements.
+fn has_gate(message: &Message) -> bool {
+    !message.table.requires.is_empty() || !message.during.is_empty()
+}
+
 /// Whether the gates of a message may be closed for the sender while they are open for the receiver.
 fn may_be_closed_for_one(
     pairing: &Pairing<'_>,
@@ -117,6 +124,12 @@ fn may_be_closed_for_one(
 ) -> bool {
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
     let (Some(own), Some(read_as)) = (version.message(own), receiver.message(read_as)) else { return false };
+    let is_within_receivers = |during: &During| {
+        read_as.during.iter().any(|other| is_during_within(pairing, sender.other(), other, during))
+    };
+    if !own.during.iter().all(is_within_receivers) {
+        return true;
+    }
     !own.table.requires.iter().all(|requirement| {
         let (whose, wanted) = (holder(requirement, sender), path(version, requirement));
         let is_closed_earlier = is_open(version, whose) || !is_open(receiver, whose);
@@ -132,7 +145,7 @@ fn may_be_closed_for_one(
 }
 
 /// The message of a method without a condition, as which the payloads of closed ones are read.
-fn plain(version: &Version<'_>, index: MessageIndex) -> Option<MessageIndex> {
+pub(super) fn plain(version: &Version<'_>, index: MessageIndex) -> Option<MessageIndex> {
     let table = version.message(index).map(|message| &message.table)?;
     version.declarations.indices().find(|other| {
         let other = version.message(*other).map(|message| &message.table);
@@ -230,8 +243,7 @@ pub(super) fn sent_form(
     let is_plain = message.table.condition.is_none();
     for (other, condition) in before((version, sender), index) {
         // What is written while the gate of the other one is closed is this message.
-        let has_gate = version.message(other).is_some_and(|other| !other.table.requires.is_empty());
-        if is_plain && has_gate {
+        if is_plain && version.message(other).is_some_and(has_gate) {
             continue;
         }
         if !withheld.get(&other).is_some_and(|withheld| withheld.always) {

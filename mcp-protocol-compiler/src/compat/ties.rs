@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::{KeyPlace, Kind, Message, MessageIndex, Path
 
 use super::announced::{AllWithheld, dotted};
 use super::found::{Break, Pairing, Rule, declared};
+use super::grants;
 use crate::diagnostic::Diagnostic;
 
 /// Compares what the messages that both files have are tied to.
@@ -23,7 +24,7 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
             if !is_exchanged || withheld.get(&index).is_some_and(|withheld| withheld.always) {
                 continue;
             }
-            for difference in differences(&sent.table, &taken.table) {
+            for difference in differences(pairing, sender, &sent.table, &taken.table) {
                 found.push(report(pairing, sender, (index, received), &difference));
             }
         }
@@ -38,7 +39,7 @@ struct TieDifference {
     receiver: String,
 }
 
-fn differences(sent: &Message, taken: &Message) -> Vec<TieDifference> {
+fn differences(pairing: &Pairing<'_>, sender: Side, sent: &Message, taken: &Message) -> Vec<TieDifference> {
     let mut found = Vec::new();
     let mut compare =
         |what: &'static str, sender: Option<String>, receiver: Option<String>, matters: bool| {
@@ -72,8 +73,13 @@ fn differences(sent: &Message, taken: &Message) -> Vec<TieDifference> {
     };
     compare("reports", reports(sent), reports(taken), true);
     let at = |path: &Option<Path>| Some(format!("at `{}`", dotted(path.as_ref()?)));
-    compare("grants capabilities", at(&sent.grants), at(&taken.grants), true);
-    compare("revokes capabilities", at(&sent.revokes), at(&taken.revokes), true);
+    let matters = |is_revoked: bool, [one, other]: [&Option<Path>; 2]| {
+        grants::matters(pairing, sender, is_revoked, [one.is_some(), other.is_some()])
+    };
+    let granted = matters(false, [&sent.grants, &taken.grants]);
+    compare("grants capabilities", at(&sent.grants), at(&taken.grants), granted);
+    let revoked = matters(true, [&sent.revokes, &taken.revokes]);
+    compare("revokes capabilities", at(&sent.revokes), at(&taken.revokes), revoked);
     let keys = |message: &Message| {
         let places: BTreeSet<String> = message
             .keys

@@ -248,7 +248,7 @@ fn the_envelope_and_what_ties_messages() {
     assert_eq!(
         changed(&[("Notes \"1\"", "Notes \"1\" reuses ids")]),
         [
-            "old-new C0006 the new server may use the id of an earlier request again, which the old client refuses",
+            // The server sends no requests.
             "new-old C0006 the new client may use the id of an earlier request again, which the old server refuses"
         ]
     );
@@ -266,6 +266,156 @@ fn the_envelope_and_what_ties_messages() {
         changed(&[("-> Added (Note)", cancel)]),
         ["new-old C0005 `add` may be cancelled in another way for the new client than for the old server"]
     );
+}
+
+#[test]
+fn a_notification_about_requests_that_the_receiver_does_not_know_breaks_where_it_may_come() {
+    let progress =
+        |of: &str| format!("notification Moved \"moved\" (_) reports token of {of}\nclient Author");
+    let adding = |of: &str| [("client Author".to_owned(), progress(of))];
+    let edited = |edits: &[(String, String)]| {
+        let edits: Vec<_> = edits.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        changed(&edits)
+    };
+    assert_eq!(
+        edited(&adding("text")),
+        [
+            "old-new C0005 the old client may send `add` with the `text` of a request that still runs, which the new \
+             server refuses: it is a token",
+            "old-new C0001 the new server may send `moved`, which the old client does not know"
+        ]
+    );
+    // The old client does not write a token: the field is not in its shape, or is one that is never a token.
+    assert_eq!(edited(&adding("token")), [""; 0]);
+    let with_flag = ("count: uint".to_owned(), "count: uint, flag?: bool".to_owned());
+    let [add] = adding("flag");
+    assert_eq!(edited(&[with_flag, add]), [""; 0]);
+
+    let cancel = |method: &str| {
+        let declared = format!("-> Added (Note) cancellable\nnotification Stop \"{method}\" (_) cancels id");
+        with(&[("-> Added (Note)", &declared)])
+    };
+    assert_eq!(
+        lines(&cancel("stop"), &cancel("halt")),
+        [
+            "old-new C0001 the old client may send `stop`, which the new server does not know",
+            "new-old C0001 the new client may send `halt`, which the old server does not know"
+        ]
+    );
+    let pattern = cancel("$/stop").replace("client Author", "notification Any \"$/*\" (_)\nclient Author");
+    let known = pattern.replace("*( ?Changed", "*( !Any . End ), *( ?Changed");
+    let moved = known.replace("$/stop", "$/halt");
+    assert_eq!(lines(&known, &moved), [""; 0]);
+}
+
+#[test]
+fn a_payload_that_meets_its_condition_has_neither_null_nor_false_there() {
+    let file = |loud: &str| {
+        format!(
+            "protocol Shop \"1\"\nnotification Ring \"ring\" if loud ({{ loud: {loud} }})\nclient Guest\n\
+             server Waiter = dual Guest\nGuest = *( !Ring . End )\n"
+        )
+    };
+    for loud in ["bool | null", "bool"] {
+        assert_eq!(lines(&file(loud), &file("true")), [""; 0]);
+    }
+}
+
+#[test]
+fn params_that_are_null_are_params_that_are_left_out() {
+    let file = |params: &str| {
+        format!(
+            "protocol Shop \"1\"\nnotification Ring \"ring\" ({params})\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = *( !Ring . End )\n"
+        )
+    };
+    assert_eq!(lines(&file("null"), &file("{ loud?: bool }")), [""; 0]);
+    // Any JSON is a list, too.
+    assert_eq!(
+        lines(&file("_"), &file("{ loud?: bool }")),
+        [
+            "old-new C0004 the old client may send `ring` as a list, where the new server expects an object `RingParams`"
+        ]
+    );
+    assert_eq!(
+        lines(&file("null"), &file("{ loud: bool }")),
+        [
+            "old-new C0004 the old client may send `ring` without `loud`, where the new server expects true or false"
+        ]
+    );
+}
+
+#[test]
+fn a_payload_that_is_read_as_a_message_that_needs_a_running_request_breaks() {
+    let file = |messages: &str, sent: &str| {
+        format!(
+            "protocol Shop \"1\"\ntype Wish = {{ f?: true, g?: \"x\" | \"y\" }}\n\
+             request Ask \"ask\" (_) -> Answer (_)\n{messages}client Guest\nserver Waiter = dual Guest\n\
+             Guest = ( *( ?Ask . !reply . End ), *( !ByF . End ){sent} )\n"
+        )
+    };
+    let by_f = "notification ByF \"wish\" if f (Wish)\n";
+    let by_g = "notification ByG \"wish\" if g = \"x\" (Wish) during Ask\n";
+    let old = file(by_f, "");
+    let new = file(&format!("{by_g}{by_f}"), ", *( !ByG . End )");
+    assert_eq!(
+        lines(&old, &new),
+        [
+            "old-new C0003 the new server accepts `wish` if f only while `Ask` runs, which the old client does not wait \
+             for",
+            "new-old C0001 the new client may send `wish` if g = \"x\", which the old server does not know"
+        ]
+    );
+}
+
+#[test]
+fn a_method_by_which_capabilities_are_granted_stands_for_the_same_ones() {
+    let file = |wine: &str, verb: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" -> Welcome (_)\n\
+             request Wine \"wine\" -> Bottle {wine}\nrequest Beer \"beer\" -> Glass requires server.beer\n\
+             notification Now \"now\" (_) {verb} what\n\
+             capabilities server = Welcome.can\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = !Hello . ?Welcome . ( *( !Wine . ?reply . End ), *( !Beer . ?reply . End ), *( ?Now . End ) )\n"
+        )
+    };
+    let (wine, both) = ("requires server.wine", "requires server.wine requires server.beer");
+    let text = |side: &str, other: &str, verb: &str| {
+        format!("{side} may {verb} capabilities by the method `wine`, which stands for others for {other}")
+    };
+    // What the old server grants by `wine`, the new client takes for `beer`, too.
+    let found = lines(&file(wine, "grants"), &file(both, "grants"));
+    let expected = text("the old server", "the new client", "grant");
+    assert!(found.contains(&format!("new-old C0005 {expected}")), "{found:?}");
+    assert!(!found.iter().any(|line| line.contains("the new server may grant")), "{found:?}");
+    // What the new server has revoked by `wine`, the old client takes for granted.
+    let found = lines(&file(wine, "revokes"), &file(both, "revokes"));
+    let expected = text("the new server", "the old client", "revoke");
+    assert!(found.contains(&format!("old-new C0005 {expected}")), "{found:?}");
+    assert_eq!(lines(&file(wine, "grants"), &file(wine, "grants")), [""; 0]);
+}
+
+#[test]
+fn what_one_side_alone_grants_matters_where_a_message_requires_it() {
+    let file = |verb: &str, requires: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" (_) -> Welcome (_)\n\
+             notification Ring \"ring\" {requires}\nnotification Now \"now\" (_) {verb}\n\
+             capabilities client = Hello.can\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = !Hello . ?Welcome . ( *( ?Ring . End ), *( !Now . End ) )\n"
+        )
+    };
+    let text = |which: &str, from: &str, to: &str| {
+        format!("{which} `now` grants capabilities in another way for {from} than for {to}")
+    };
+    let required = "requires client.bell";
+    // The old client does not grant what the new server may require then. The old server does not see what the new client
+    // grants, and sends less.
+    assert_eq!(
+        lines(&file("", required), &file("grants what", required)),
+        [text("old-new C0005", "the old client", "the new server")]
+    );
+    assert_eq!(lines(&file("", ""), &file("grants what", "")), [""; 0]);
 }
 
 #[test]

@@ -12,13 +12,13 @@
     reason = "tests say what they expect by panicking"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
 use mcp_protocol_compiler::compat::{Comparison, PairVerdict, compare};
 use mcp_protocol_compiler::{Settings, compile_with, generate};
-use mcp_protocol_machine::StepKind;
+use mcp_protocol_machine::{RequestId, StepKind};
 use mcp_runtime::Options;
 use mcp_runtime::observer::Observer;
 use mcp_runtime::protocol::{Protocol, Side};
@@ -32,8 +32,8 @@ use files::File;
 
 /// How many cases the test judges by default. `COMPAT_CASES` multiplies them, `COMPAT_SEED` is the first.
 const USUAL: u64 = 60;
-/// How many sessions two peers have, and how many messages each.
-const SESSIONS: usize = 12;
+/// How many sessions two peers have, and how many messages each. `COMPAT_SESSIONS` multiplies the former.
+const SESSIONS: u64 = 12;
 const MESSAGES: usize = 14;
 
 /// What happened in all sessions.
@@ -42,6 +42,10 @@ struct Counted {
     compatible: usize,
     broken: usize,
     messages: usize,
+    /// Files that the compiler refuses.
+    unread: usize,
+    /// How many messages of each name were sent.
+    sent: BTreeMap<String, usize>,
     /// Pairs with findings that no session showed, by the codes of the findings.
     silent: BTreeMap<String, Vec<u64>>,
 }
@@ -77,19 +81,22 @@ impl<'a> Peer<'a> {
 
     /// A message that the peer might write, and its name in the file, unless it is a reply.
     fn message(&mut self, random: &mut Random) -> Option<(Option<String>, Value)> {
-        let owed = self.observer.unanswered();
-        let owed: Vec<_> = owed.into_iter().filter(|request| request.sender != self.side).collect();
+        let unanswered = self.observer.unanswered();
+        let (owed, running): (Vec<_>, Vec<_>) =
+            unanswered.into_iter().partition(|request| request.sender != self.side);
+        let number = |id: &RequestId| id.to_string().trim_matches('"').parse::<u64>().unwrap();
         if !owed.is_empty() && random.percent(60) {
             let request = &owed[random.below(owed.len())];
             let method = &self.observer.protocol().message(request.message).unwrap().method;
-            let id: Value = request.id.to_string().trim_matches('"').parse::<u64>().unwrap().into();
+            let id = number(&request.id);
             let result = match &**method {
                 "hello" => self.file.announcement(random, self.side),
                 _ => json!({}),
             };
             return Some((None, json!({ "jsonrpc": "2.0", "id": id, "result": result })));
         }
-        let (name, (method, is_request, params)) = self.file.opening(random, self.side)?;
+        let running: Vec<u64> = running.iter().map(|request| number(&request.id)).collect();
+        let (name, (method, is_request, params)) = self.file.opening(random, self.side, &running)?;
         let mut message = Map::new();
         message.insert("jsonrpc".to_owned(), json!("2.0"));
         message.insert("method".to_owned(), json!(method));
@@ -101,43 +108,73 @@ impl<'a> Peer<'a> {
     }
 
     /// Sends a message if the checker of the peer's own file permits it, and reads it as what it was written as.
-    fn send(&mut self, random: &mut Random) -> Option<Vec<u8>> {
+    fn send(&mut self, random: &mut Random, counted: &mut Counted) -> Option<Vec<u8>> {
         let (name, message) = self.message(random)?;
         let message = message.to_string().into_bytes();
         let mut after = self.observer.clone();
         let read_as = |index| after.protocol().message(index).map(|message| message.name.to_string());
         let observed = after.clone().observe(self.side, &*message).pop()?;
         // What may be late for an observer, its sender does not send: it has seen what came before.
-        let is_late = name.is_some()
-            && observed.message.is_some_and(|index| !self.observer.permitted(self.side).contains(&index));
+        let is_tied = name.as_deref().is_some_and(|name| ["Cancel", "Progress"].contains(&name));
+        let permitted = self.observer.permitted(self.side);
+        let is_permitted = observed.message.is_none_or(|index| permitted.contains(&index));
+        let is_late =
+            observed.step.is_some_and(StepKind::is_dropped) || (name.is_some() && !is_tied && !is_permitted);
         if is_late || !observed.is_clean() || (name.is_some() && observed.message.and_then(read_as) != name) {
             return None;
         }
         after.observe(self.side, &*message);
+        *counted.sent.entry(name.unwrap_or_else(|| "a reply".to_owned())).or_default() += 1;
         self.observer = after;
         self.next_id += 1;
         Some(message)
     }
 }
 
-/// Lets two peers talk, and returns the messages up to the first one that its receiver refuses.
+/// Lets two peers talk, and returns the messages up to the first one that its receiver refuses, or up to where one of the
+/// two may end the session and the other does not expect it. In half of the sessions messages cross, unless a gate that
+/// opens meanwhile makes another message of them.
 fn refused(random: &mut Random, mut peers: [Peer<'_>; 2], counted: &mut Counted) -> Option<String> {
+    let is_crossing = random.percent(50) && !peers.iter().any(|peer| peer.file.reads_by_gate());
     let mut said = Vec::new();
-    for _ in 0..MESSAGES * 4 {
+    let mut on_the_way = [VecDeque::new(), VecDeque::new()];
+    let mut count = 0;
+    for turn in 0..MESSAGES * 4 {
         let who = random.below(2);
-        let Some(message) = peers[who].send(random) else { continue };
-        let side = peers[who].side;
-        said.push(format!("{side:?}: {}", String::from_utf8_lossy(&message)));
-        counted.messages += 1;
-        let observed = peers[1 - who].observer.observe(side, &*message);
-        // Only an observer from the middle cannot say that nothing has crossed.
-        let judged = observed.iter().filter(|one| !matches!(one.step, Some(StepKind::Late(_))));
-        let reports: Vec<String> = judged.flat_map(|one| &one.reports).map(ToString::to_string).collect();
-        if !reports.is_empty() {
-            return Some(format!("{}\n  {}", said.join("\n"), reports.join("\n  ")));
-        }
-        if said.len() >= MESSAGES {
+        let is_over = count >= MESSAGES || turn >= MESSAGES * 3;
+        if is_over && on_the_way.iter().all(VecDeque::is_empty) {
             break;
+        }
+        if !is_over && let Some(message) = peers[who].send(random, counted) {
+            count += 1;
+            said.push(format!("{:?}: {}", peers[who].side, String::from_utf8_lossy(&message)));
+            on_the_way[who].push_back(message);
+        }
+        if is_crossing && !is_over && random.percent(50) {
+            continue;
+        }
+        for (sender, message) in [who, 1 - who].map(|sender| (sender, on_the_way[sender].pop_front())) {
+            let Some(message) = message else { continue };
+            let side = peers[sender].side;
+            counted.messages += 1;
+            if is_crossing {
+                said.push(format!("  received from the {side:?}: {}", String::from_utf8_lossy(&message)));
+            }
+            let observed = peers[1 - sender].observer.observe(side, &*message);
+            // Only an observer from the middle cannot say that nothing has crossed.
+            let judged = observed.iter().filter(|one| !matches!(one.step, Some(StepKind::Late(_))));
+            let reports: Vec<String> = judged.flat_map(|one| &one.reports).map(ToString::to_string).collect();
+            if !reports.is_empty() {
+                return Some(format!("{}\n  {}", said.join("\n"), reports.join("\n  ")));
+            }
+        }
+        if on_the_way.iter().all(VecDeque::is_empty) {
+            let ends = |at: usize| [Side::Client, Side::Server].map(|side| peers[at].observer.may_end(side));
+            let (client, server) = (ends(0), ends(1));
+            if (client[0] && !server[0]) || (server[1] && !client[1]) {
+                let who = if client[0] && !server[0] { Side::Client } else { Side::Server };
+                return Some(format!("{}\n  {who:?} may end here", said.join("\n")));
+            }
         }
     }
     None
@@ -154,16 +191,21 @@ fn judge(seed: u64, counted: &mut Counted) -> Option<String> {
     let mut random = Random::new(seed);
     let old = File::random(&mut random);
     let mut new = old.clone();
-    for _ in 0..1 + random.below(3) {
+    // Files without an edit show that two peers of one file never accuse each other.
+    let edits = if random.percent(10) { 0 } else { 1 + random.below(3) };
+    for _ in 0..edits {
         new.edit(&mut random);
     }
     let (old, new) = (old.written(), new.written());
     let (old_text, new_text) = (old.text(), new.text());
-    let verdict = comparison(&old_text, &new_text).verdict?;
+    let Some(verdict) = comparison(&old_text, &new_text).verdict else {
+        counted.unread += 1;
+        return None;
+    };
     let (of_old, of_new) = (tables(&old_text), tables(&new_text));
     let pairs = [((&old, &of_old), (&new, &of_new)), ((&new, &of_new), (&old, &of_old))];
     for (pair, (client, server)) in verdict.pairs.iter().zip(pairs) {
-        let mut sessions = (0..SESSIONS).filter_map(|_| {
+        let mut sessions = (0..SESSIONS * number("COMPAT_SESSIONS").unwrap_or(1)).filter_map(|_| {
             let peers =
                 [Peer::new(Side::Client, client.0, client.1), Peer::new(Side::Server, server.0, server.1)];
             refused(&mut random, peers, counted)
@@ -185,9 +227,12 @@ fn judge(seed: u64, counted: &mut Counted) -> Option<String> {
     None
 }
 
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
 #[test]
 fn what_is_called_compatible_is_accepted_by_both_checkers() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let first = number("COMPAT_SEED").unwrap_or(0);
     let mut counted = Counted::default();
     let seeds = first..first + USUAL * number("COMPAT_CASES").unwrap_or(1);

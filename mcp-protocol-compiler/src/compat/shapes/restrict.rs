@@ -14,14 +14,32 @@ pub(in crate::compat) fn may_hold(shapes: &[DeclaredShape], form: &Form, conditi
 
 /// Whether a shape says that a payload may have a value at a path. One that leaves members open does not say so.
 pub(in crate::compat) fn names(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
-    let Some((key, rest)) = path.split_first() else { return true };
+    any_at(shapes, form, path, &|_| true)
+}
+
+/// Whether a shape says that a payload may have a text or a number at a path.
+pub(in crate::compat) fn may_identify(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
+    any_at(shapes, form, path, &|form| {
+        leaves(shapes, form).into_iter().any(|leaf| match leaf {
+            Form::Any | Form::String | Form::Int | Form::Uint | Form::Number => true,
+            Form::Literal(literal) => !matches!(literal, Literal::Bool(_)),
+            _ => false,
+        })
+    })
+}
+
+/// Whether one of the forms at a path is such a form.
+fn any_at(shapes: &[DeclaredShape], form: &Form, path: &[Text], which: &dyn Fn(&Form) -> bool) -> bool {
+    let Some((key, rest)) = path.split_first() else { return which(form) };
     leaves(shapes, form).into_iter().any(|leaf| match leaf {
-        Form::Map(form) => names(shapes, form, rest),
-        Form::List(form) => position(key).is_some() && names(shapes, form, rest),
+        Form::Map(form) => any_at(shapes, form, rest, which),
+        Form::List(form) => position(key).is_some() && any_at(shapes, form, rest, which),
         Form::Tuple(positions) => position(key)
             .and_then(|place| positions.get(place))
-            .is_some_and(|position| names(shapes, &position.form, rest)),
-        Form::Record(record) => record.field(key).is_some_and(|field| names(shapes, &field.form, rest)),
+            .is_some_and(|position| any_at(shapes, &position.form, rest, which)),
+        Form::Record(record) => {
+            record.field(key).is_some_and(|field| any_at(shapes, &field.form, rest, which))
+        }
         _ => false,
     })
 }
@@ -38,6 +56,12 @@ pub(in crate::compat) fn restricted(
     let parts = leaves(shapes, form);
     let kept = parts.into_iter().filter_map(|leaf| part(shapes, leaf, &condition.path, literal, meets));
     union(kept.collect())
+}
+
+/// What of a shape may be written as params, which are an object or a list; nothing if it is not any JSON.
+pub(in crate::compat) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Option<Form> {
+    let is_any = leaves(shapes, form).into_iter().any(|part| matches!(part, Form::Any));
+    is_any.then(|| union(vec![Form::Object, Form::List(Box::new(Form::Any))]))?
 }
 
 fn union(parts: Vec<Form>) -> Option<Form> {
@@ -128,7 +152,8 @@ fn with_field(record: &Record, changed: &Field, form: Option<Form>, meets: bool)
 /// What is left of a value that the condition looks at: a text, or something that is neither `null` nor `false`.
 fn value(leaf: &Form, literal: Option<&str>, meets: bool) -> Option<Form> {
     let keep = match (leaf, literal) {
-        (Form::Any | Form::Bool, None) | (Form::Any, Some(_)) => true,
+        (Form::Any, _) => true,
+        (Form::Bool, None) => return Some(Form::Literal(Literal::Bool(meets))),
         (Form::Null | Form::Literal(Literal::Bool(false)), None) => !meets,
         (_, None) => meets,
         (Form::String, Some(text)) if meets => return Some(Form::Literal(text.to_owned().into())),

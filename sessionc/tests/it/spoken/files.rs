@@ -36,6 +36,24 @@ struct Slot {
     has_condition: bool,
 }
 
+impl Slot {
+    fn senders(&self) -> impl Iterator<Item = Side> {
+        let named = self.sender;
+        [Side::Client, Side::Server].into_iter().filter(move |side| named.is_none_or(|named| named == *side))
+    }
+}
+
+impl Gate {
+    fn holder(&self, sender: Side) -> Side {
+        match self.holder {
+            "own" => sender,
+            "peer" => sender.other(),
+            "client" => Side::Client,
+            _ => Side::Server,
+        }
+    }
+}
+
 /// A method, whether it is of a request, and params.
 type Opening = (&'static str, bool, Option<Value>);
 
@@ -57,11 +75,21 @@ struct Gate {
     condition: Option<(&'static str, &'static str)>,
 }
 
+/// `during`: requests of the receiver, and what their params must have.
+#[derive(Clone)]
+struct During {
+    requests: Vec<&'static str>,
+    condition: Option<&'static str>,
+}
+
 #[derive(Clone)]
 struct Message {
     condition: &'static str,
     params: Params,
     gates: Vec<Gate>,
+    during: Option<During>,
+    /// Of a request.
+    is_cancellable: bool,
     /// Where it leads from each of the two linear states; nothing if it is not permitted there. Otherwise it may be sent at
     /// any time.
     linear: Option<[Option<usize>; 2]>,
@@ -86,6 +114,19 @@ struct Watching {
     last_is_optional: bool,
     /// The field of the key.
     place: &'static str,
+    /// The modifier of the request that opens it.
+    cancellable: &'static str,
+}
+
+/// The notifications that belong to a request, and those that change what a side can do.
+#[derive(Clone, Default)]
+struct Extra {
+    /// How a request is cancelled: the field of its id, and whether its reply follows.
+    cancels: Option<(&'static str, bool)>,
+    /// The field of a request that has the token of its progress.
+    reports: Option<&'static str>,
+    /// The field that names what is granted and revoked, and who does it; both sides if none is named.
+    grants: Option<(&'static str, Option<Side>)>,
 }
 
 #[derive(Clone)]
@@ -98,6 +139,7 @@ pub(crate) struct File {
     /// The announcement comes first, or at any time.
     greets_first: bool,
     watching: Option<Watching>,
+    extra: Extra,
 }
 
 fn one<T: Copy>(random: &mut Random, of: &[T]) -> T {
@@ -118,13 +160,23 @@ impl File {
             announced: [some(random, 80, announced), some(random, 80, announced)],
             greets_first: random.percent(60),
             watching: some(random, 40, watching),
+            extra: Extra {
+                cancels: some(random, 50, |random| {
+                    (one(random, &["id", "id", "id", "call"]), random.percent(30))
+                }),
+                reports: some(random, 40, |random| one(random, &["h", "h", "t"])),
+                grants: some(random, 30, |random| {
+                    let side = one(random, &[Some(Side::Client), Some(Side::Server), None]);
+                    (one(random, &["can", "can", "may"]), side)
+                }),
+            },
         }
     }
 
     /// One part becomes another one.
     pub(crate) fn edit(&mut self, random: &mut Random) {
         let other = File::random(random);
-        match random.below(12) {
+        match random.below(15) {
             0 | 1 => {
                 let (place, field) = (random.below(3), random.below(3));
                 self.types[place][field] = other.types[place][field];
@@ -135,7 +187,9 @@ impl File {
                     self.messages[place] = other.messages[place].clone();
                     return;
                 };
-                match random.below(4) {
+                match random.below(6) {
+                    4 => known.during.clone_from(&next.during),
+                    5 => known.is_cancellable = next.is_cancellable,
                     0 => known.condition = next.condition,
                     1 => known.params = next.params.clone(),
                     2 => known.gates.clone_from(&next.gates),
@@ -148,6 +202,9 @@ impl File {
                 self.announced[place] = other.announced[place].clone();
             }
             10 => self.greets_first = other.greets_first,
+            11 => self.extra.cancels = other.extra.cancels,
+            12 => self.extra.reports = other.extra.reports,
+            13 => self.extra.grants = other.extra.grants,
             _ => self.watching = other.watching,
         }
     }
@@ -182,6 +239,30 @@ impl File {
         {
             file.messages[last] = None;
         }
+        let known: Vec<String> = (0..SLOTS.len())
+            .filter(|place| file.messages[*place].is_some())
+            .map(|place| format!("M{place}"))
+            .collect();
+        let with_fields = file.clone();
+        for message in file.messages.iter_mut().flatten() {
+            message.is_cancellable &= file.extra.cancels.is_some();
+            let Some(during) = &mut message.during else { continue };
+            let watches = file.watching.is_some();
+            during
+                .requests
+                .retain(|name| known.iter().any(|known| known == name) || (*name == "Watch" && watches));
+            let is_met =
+                |condition: &str| during.requests.iter().any(|name| with_fields.may_meet(name, condition));
+            during.condition = during.condition.filter(|condition| is_met(condition));
+            if during.requests.is_empty() {
+                message.during = None;
+            }
+        }
+        if file.extra.cancels.is_none()
+            && let Some(watching) = &mut file.watching
+        {
+            watching.cancellable = "";
+        }
         for (place, side) in [Side::Client, Side::Server].into_iter().enumerate() {
             let named = file.named(side);
             if let Some(announced) = &mut file.announced[place] {
@@ -189,6 +270,16 @@ impl File {
             }
         }
         file
+    }
+
+    /// Whether the params of a request may meet a condition.
+    fn may_meet(&self, name: &str, condition: &str) -> bool {
+        let place = name.strip_prefix('M').and_then(|place| place.parse::<usize>().ok());
+        match place.and_then(|place| self.messages[place].as_ref()).map(|message| &message.params) {
+            Some(Params::Any) => true,
+            Some(Params::Type(place)) => self.can_meet(*place, condition),
+            Some(Params::None) | None => false,
+        }
     }
 
     fn can_meet(&self, place: usize, condition: &str) -> bool {
@@ -236,6 +327,7 @@ impl File {
             writeln!(text, "capabilities {word} = {message}.can{default}{open}").unwrap();
         }
         text += &self.watching.as_ref().map(Watching::declarations).unwrap_or_default();
+        text += &self.extra.declarations();
         text += "client C\nserver S = dual C\n";
         text + &self.session()
     }
@@ -260,6 +352,7 @@ impl File {
             }
         }
         channels.extend(self.watching.as_ref().map(|_| "*Watched".to_owned()));
+        channels.extend(self.extra.channels());
         let mut text = String::new();
         if states.iter().any(|steps| !steps.is_empty()) {
             channels.push("L0".to_owned());
@@ -298,21 +391,35 @@ impl File {
         json!({ "can": can })
     }
 
+    /// Whether a gate decides between a message with a condition and one without.
+    pub(crate) fn reads_by_gate(&self) -> bool {
+        let has_gate = |place: usize| {
+            let message = self.messages[place].as_ref();
+            message.is_some_and(|message| !message.gates.is_empty() || message.during.is_some())
+        };
+        [(0, 2), (1, 2), (3, 4)].iter().any(|(one, plain)| has_gate(*one) && self.messages[*plain].is_some())
+    }
+
+    /// What names a capability of a side in this file: its path, or a method that requires it.
+    fn grantable(&self, side: Side) -> Vec<&'static str> {
+        let mut grantable: Vec<&str> = self.named(side).into_iter().collect();
+        for (slot, message) in SLOTS.iter().zip(&self.messages) {
+            let holds = |gate: &Gate, sender: Side| gate.holder(sender) == side;
+            let mut gates = message.iter().flat_map(|message| &message.gates);
+            let mut senders = slot.senders();
+            if gates.any(|gate| senders.any(|sender| holds(gate, sender))) {
+                grantable.push(slot.method);
+            }
+        }
+        grantable
+    }
+
     /// The capabilities of a side that the gates of the file name.
     fn named(&self, side: Side) -> BTreeSet<&'static str> {
         let mut named = BTreeSet::new();
         for (place, message) in self.messages.iter().enumerate() {
             for gate in message.iter().flat_map(|message| &message.gates) {
-                let is_of = |sender: Side| match gate.holder {
-                    "own" => side == sender,
-                    "peer" => side != sender,
-                    "client" => side == Side::Client,
-                    _ => side == Side::Server,
-                };
-                let senders = [Side::Client, Side::Server].into_iter();
-                let mut senders =
-                    senders.filter(|sender| SLOTS[place].sender.is_none_or(|known| known == *sender));
-                if senders.any(is_of) {
+                if SLOTS[place].senders().any(|sender| gate.holder(sender) == side) {
                     named.insert(gate.capability);
                 }
             }
@@ -321,8 +428,14 @@ impl File {
     }
 
     /// A request or a notification of a side: its name, its method, whether it is a request, and its params.
-    pub(crate) fn opening(&self, random: &mut Random, side: Side) -> Option<(String, Opening)> {
-        let place = random.below(SLOTS.len() + 3);
+    /// `running` has the ids of its own requests that have no reply.
+    pub(crate) fn opening(
+        &self,
+        random: &mut Random,
+        side: Side,
+        running: &[u64],
+    ) -> Option<(String, Opening)> {
+        let place = random.below(SLOTS.len() + 8);
         if let Some(slot) = SLOTS.get(place) {
             let message = self.messages[place].as_ref()?;
             if slot.sender.is_some_and(|sender| sender != side) {
@@ -330,7 +443,14 @@ impl File {
             }
             let params = match &message.params {
                 Params::None => None,
-                Params::Any => Some(message.any(random, *slot)),
+                Params::Any => {
+                    let mut params = message.any(random, *slot);
+                    if let Some(field) = self.extra.reports.filter(|_| slot.is_request && random.percent(50))
+                    {
+                        params[field] = json!(random.below(2));
+                    }
+                    Some(params)
+                }
                 Params::Type(place) => Some(self.value(random, *place)),
             };
             return Some((format!("M{place}"), (slot.method, slot.is_request, params)));
@@ -338,6 +458,9 @@ impl File {
         if place == SLOTS.len() {
             let mut hello = || ("hello", true, Some(self.announcement(random, side)));
             return (side == Side::Client).then(|| ("Hello".to_owned(), hello()));
+        }
+        if place > SLOTS.len() + 2 {
+            return self.extra.opening(random, side, running, &self.grantable(side));
         }
         let watching = self.watching.as_ref()?;
         let mut word = || json!(one(random, &["soup", "pie"]));
@@ -399,6 +522,16 @@ fn message(random: &mut Random, slot: Slot) -> Message {
             _ => Params::Type(random.below(3)),
         },
         gates: (0..many).map(|_| gate(random)).collect(),
+        during: some(random, 25, |random| {
+            let requests: &[&str] = match slot.sender {
+                Some(Side::Client) => &["M3", "M4", "M5"],
+                Some(Side::Server) => &["M5", "Watch"],
+                None => &["M5"],
+            };
+            let requests = requests.iter().copied().filter(|_| random.percent(70)).collect();
+            During { requests, condition: some(random, 40, |random| one(random, &CONDITIONS)) }
+        }),
+        is_cancellable: slot.is_request && random.percent(60),
         linear: some(random, 40, |random| [target(random), target(random)]),
     }
 }
@@ -418,6 +551,7 @@ fn watching(random: &mut Random) -> Watching {
         last_ends: random.percent(60),
         last_is_optional: random.percent(50),
         place: one(random, &["dish", "dish", "dish", "at"]),
+        cancellable: one(random, &["", " cancellable", " cancellable until reply"]),
     }
 }
 
@@ -449,7 +583,83 @@ impl Message {
             format!(" requires {}.{}{condition}", gate.holder, gate.capability)
         });
         let gates: String = gates.collect();
-        format!("{kind} M{place} \"{}\"{condition}{params}{reply}{gates}\n", slot.method)
+        let cancellable = if self.is_cancellable { " cancellable" } else { "" };
+        let during = self.during.as_ref().map(During::text).unwrap_or_default();
+        let method = slot.method;
+        format!("{kind} M{place} \"{method}\"{condition}{params}{reply}{gates}{during}{cancellable}\n")
+    }
+}
+
+impl During {
+    fn text(&self) -> String {
+        let condition = self.condition.map(|condition| format!(" if {condition}")).unwrap_or_default();
+        format!(" during {}{condition}", self.requests.join(" | "))
+    }
+}
+
+impl Extra {
+    fn declarations(&self) -> String {
+        let mut text = String::new();
+        if let Some((field, is_answered)) = self.cancels {
+            let reply = if is_answered { " with reply error -5" } else { "" };
+            writeln!(text, "notification Cancel \"cancel\" ({{ {field}: int }}) cancels {field}{reply}")
+                .unwrap();
+        }
+        if let Some(field) = self.reports {
+            writeln!(text, "notification Progress \"progress\" ({{ token: uint }}) reports token of {field}")
+                .unwrap();
+        }
+        if let Some((field, _)) = self.grants {
+            for (name, verb) in [("Grant", "grants"), ("Revoke", "revokes")] {
+                writeln!(text, "notification {name} \"{verb}\" ({{ {field}: string }}) {verb} {field}")
+                    .unwrap();
+            }
+        }
+        text
+    }
+
+    fn channels(&self) -> Vec<String> {
+        let Some((_, of)) = self.grants else { return Vec::new() };
+        let sides = [(Side::Client, '!'), (Side::Server, '?')];
+        let sides = sides.into_iter().filter(|(side, _)| of.is_none_or(|of| of == *side));
+        let channels =
+            sides.flat_map(|(_, mark)| ["Grant", "Revoke"].map(|name| format!("*( {mark}{name} . End )")));
+        channels.collect()
+    }
+
+    fn opening(
+        &self,
+        random: &mut Random,
+        side: Side,
+        running: &[u64],
+        grantable: &[&str],
+    ) -> Option<(String, Opening)> {
+        match random.below(4) {
+            0 => {
+                let (field, _) = self.cancels?;
+                // A request that has opened a sub-session may be cancelled after its reply.
+                let any = [1 + random.below(6) as u64];
+                let is_any = running.is_empty() || random.percent(20);
+                let id = one(random, if is_any { &any } else { running });
+                let params = json!({ field: id });
+                Some(("Cancel".to_owned(), ("cancel", false, Some(params))))
+            }
+            1 => {
+                self.reports?;
+                let params = json!({ "token": random.below(2) });
+                Some(("Progress".to_owned(), ("progress", false, Some(params))))
+            }
+            _ => {
+                let (field, of) = self.grants?;
+                if of.is_some_and(|of| of != side) {
+                    return None;
+                }
+                let (name, verb) =
+                    one(random, &[("Grant", "grants"), ("Grant", "grants"), ("Revoke", "revokes")]);
+                let what = (!grantable.is_empty()).then(|| one(random, grantable))?;
+                Some((name.to_owned(), (verb, false, Some(json!({ field: what })))))
+            }
+        }
     }
 }
 
@@ -457,8 +667,9 @@ impl Watching {
     fn declarations(&self) -> String {
         let done = if self.last_is_optional || self.has_last { ", done?: bool" } else { "" };
         let mut text = format!(
-            "request Watch \"watch\" ({{ dish: string, at: string }}) -> Watching\n\
-             notification Cooked \"cooked\" ({{ dish: string, at: string{done} }})\n"
+            "request Watch \"watch\" ({{ dish: string, at: string }}) -> Watching{}\n\
+             notification Cooked \"cooked\" ({{ dish: string, at: string{done} }})\n",
+            self.cancellable
         );
         let mut keyed = vec!["Watch", "Cooked"];
         if self.has_last {
