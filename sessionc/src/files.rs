@@ -16,9 +16,11 @@ use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
 use mcp_protocol_compiler::{Compilation, Settings, compile_among};
 use mcp_protocol_machine::TableError;
+use mcp_protocol_machine::protocol::Side;
 
 use crate::arguments::Shipped;
 use crate::color::style;
+use crate::missing_role::RoleToAdd;
 
 /// How many names an error lists.
 const NAMES_SHOWN: usize = 20;
@@ -45,7 +47,7 @@ pub(crate) enum Failure {
     /// The tables of a protocol cannot be followed.
     Tables(TableError),
     /// The file declares no such role.
-    NoRole(PathBuf, &'static str, Option<String>),
+    NoRole(PathBuf, Side, RoleToAdd),
     /// The same, of the role that is to be drawn.
     NoRoleToDraw(Box<Failure>),
     /// The guard cannot record on the stream of the client.
@@ -147,13 +149,7 @@ impl fmt::Display for Failure {
                     None => Ok(()),
                 }
             }
-            Failure::NoRole(path, role, imported) => {
-                write!(formatter, "`{}` does not declare a {role}", shown(path).display())?;
-                match imported {
-                    Some(declared) => write!(formatter, ", and a role is not imported: add `{declared}`"),
-                    None => write!(formatter, ": add `{role} Name`"),
-                }
-            }
+            Failure::NoRole(path, side, add) => formatter.write_str(&add.write(shown(path), *side)),
             Failure::NoRoleToDraw(no_role) => write!(formatter, "{no_role}, or choose another `--role`"),
             Failure::Code(path, error) => {
                 write!(formatter, "cannot generate code from `{}`: {error}", shown(path).display())

@@ -4,15 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp_protocol_compiler::generate;
-use mcp_protocol_compiler::symbols::{SymbolKind, symbols};
+use mcp_protocol_compiler::symbols::symbols;
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::Protocol;
+use mcp_protocol_machine::protocol::{Protocol, Side};
 use mcp_runtime::Options;
 use mcp_runtime::driver::Framing;
 use mcp_runtime::observer::Observer;
 
 use crate::arguments::Shipped;
 use crate::files::{Failure, compile_file, print_findings, reader};
+use crate::missing_role::RoleToAdd;
 
 /// The protocol that sessions are judged by, in all its revisions.
 #[derive(Clone, Debug)]
@@ -38,19 +39,14 @@ pub(crate) fn choose(file: Option<&Path>, shipped: Option<Shipped>) -> Result<Ch
     }
 }
 
-/// What is wrong with a file that has no role of a side, `client` or `server`. A file that it imports may declare one,
-/// which is looked for.
-pub(crate) fn without_role(path: &Path, side: &'static str) -> Failure {
+/// What is wrong with a file that has no role of a side.
+pub(crate) fn without_role(path: &Path, side: Side) -> Failure {
     let names = symbols(path, &mut reader(path)).ok();
-    let declarations = names.iter().flat_map(|names| {
-        let roles = names.all().iter().filter(|symbol| symbol.kind == SymbolKind::Role);
-        roles.flat_map(|role| &role.declarations).map(|declared| names.sources().slice(declared.item))
-    });
-    let mut of_side = declarations.filter(|declared| {
-        let declares = declared.strip_prefix(side).is_some_and(|rest| rest.starts_with(char::is_whitespace));
-        declares && !declared.contains('\n')
-    });
-    Failure::NoRole(path.to_path_buf(), side, of_side.next().map(str::to_owned))
+    Failure::NoRole(
+        path.to_path_buf(),
+        side,
+        names.as_ref().map_or_else(RoleToAdd::default, |names| RoleToAdd::of(names, path, side)),
+    )
 }
 
 fn of_file(file: &Path) -> Result<Chosen, Failure> {
@@ -59,7 +55,7 @@ fn of_file(file: &Path) -> Result<Chosen, Failure> {
     let Some(compiled) = &compilation.protocol else { return Err(Failure::HasErrors(file.to_path_buf())) };
     let protocol = Arc::new(generate::machine(compiled));
     if protocol.server.is_none() {
-        return Err(without_role(file, "server"));
+        return Err(without_role(file, Side::Server));
     }
     let stateless = protocol.announcements.iter().any(|place| place.message.is_none());
     Ok(Chosen {

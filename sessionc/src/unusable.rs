@@ -11,17 +11,32 @@ const TAKES_A_LEVEL: &str = "--enforce";
 /// What clap proposes for each unknown option: to write it as a path. That is hardly ever meant.
 const AS_VALUE: &str = "to pass ";
 
+/// The option that names a shipped protocol.
+const TAKES_A_NAME: &str = "--protocol";
+
+/// What to write where the value of an option is the file of a protocol.
+fn instead_of(option: &str, value: &str) -> Option<String> {
+    if option.starts_with(TAKES_A_LEVEL) {
+        Some(format!(
+            "if `{value}` is the file of the protocol, write it in front of `{TAKES_A_LEVEL}`, or write `{TAKES_A_LEVEL} must`"
+        ))
+    } else if option.starts_with(TAKES_A_NAME) && value.contains(['.', '/']) {
+        Some(format!(
+            "if `{value}` is the file of the protocol, write it without `{TAKES_A_NAME}`, as the first argument"
+        ))
+    } else {
+        None
+    }
+}
+
 /// Adds that the command of a server is written after `--`, where a word that could be one is not expected.
 pub(crate) fn with_advice(mut error: Error) -> Error {
     if let (ErrorKind::InvalidValue, Some(ContextValue::String(option)), Some(ContextValue::String(value))) =
         (error.kind(), error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
-        && option.starts_with(TAKES_A_LEVEL)
+        && let Some(advice) = instead_of(option, value)
         && error.get(ContextKind::SuggestedValue).is_none()
     {
-        let advice = StyledStr::from(format!(
-            "if `{value}` is the file of the protocol, write it in front of `{TAKES_A_LEVEL}`, or write `{TAKES_A_LEVEL} must`"
-        ));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(advice)]));
     }
     let word = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument => word,

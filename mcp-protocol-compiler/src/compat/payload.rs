@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Condition, Kind, MessageIndex, Payload, Sid
 use super::announced::AllWithheld;
 use super::found::{Break, Pairing, Rule, declared};
 use super::readings::{readings, sent_form};
-use super::shapes::{Refusal, any_params, compare, restricted};
+use super::shapes::{Refusal, any_params, compare, is_list, restricted};
 use crate::declarations::{Form, Message, PayloadType, Record};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -133,7 +133,13 @@ fn of_message(
         Ok(forms) => forms,
         Err(()) => return (Vec::new(), Some(by_name(pairing, sender, (index, sent), (received, taken)))),
     };
-    let empty = Form::Record(Record::default());
+    let empty_record = Form::Record(Record::default());
+    // Params that are left out are read as an object without members, or as a list without elements.
+    let absent = if is_list(&receiver.shapes.declared, &expected) {
+        Form::Tuple(Vec::new())
+    } else {
+        empty_record.clone()
+    };
     let (null, is_reply) = (Form::Null, matches!(sent.table.kind, Kind::Reply { .. }));
     let form = form.and_then(|form| sent_form(pairing, sender, index, form, withheld));
     let form = form.and_then(|form| {
@@ -148,7 +154,7 @@ fn of_message(
     values.extend(any.is_some().then_some(SentPayload::Nothing));
     let form = any.or(form);
     match sent.table.payload {
-        Payload::None if is_reply => values.push(SentPayload::Value(&empty)),
+        Payload::None if is_reply => values.push(SentPayload::Value(&empty_record)),
         Payload::None => values.push(SentPayload::Nothing),
         Payload::Null if !is_reply => values.push(SentPayload::Nothing),
         Payload::Null => values.push(SentPayload::Null),
@@ -160,16 +166,15 @@ fn of_message(
     let is_optional = taken.table.payload == Payload::Optional;
     let mut refusals: Vec<Refusal> = Vec::new();
     for value in values {
-        // Params that are left out are read as an object without members.
         let value = match value {
             SentPayload::Nothing | SentPayload::Null if is_optional => continue,
-            SentPayload::Nothing => &empty,
+            SentPayload::Nothing => &absent,
             SentPayload::Null => &null,
             SentPayload::Value(form) => form,
         };
         let compared = compare((&version.shapes, value), (&receiver.shapes, &expected));
         for refusal in compared.refusals {
-            // Params that are left out lack what an object without members lacks.
+            // Params that are left out lack what is missing in an object or a list without anything in it.
             let is_same = |known: &Refusal| {
                 (&known.path, &known.expected, &known.found)
                     == (&refusal.path, &refusal.expected, &refusal.found)

@@ -43,6 +43,24 @@ fn a_required_field_breaks_who_does_not_write_it() {
 }
 
 #[test]
+fn params_that_are_left_out_are_an_empty_list_for_a_receiver_that_takes_lists() {
+    let chain = |params: &str| {
+        format!(
+            "protocol Chain \"1\"\nrequest Id \"id\" {params} -> Name (string)\nclient Wallet\nserver Node = dual Wallet\n\
+             Wallet = *( !Id . ?reply . End )\n"
+        )
+    };
+    let changed = |old: &str, new: &str| lines(&chain(old), &chain(new));
+    assert_eq!(changed("", "([])"), [""; 0]);
+    assert_eq!(changed("", "([string?])"), [""; 0]);
+    assert_eq!(changed("([])", "([]?)"), [""; 0]);
+    assert_eq!(
+        changed("", "([string,])"),
+        ["old-new C0004 the old client may send `id` without `[0]`, where the new server expects a string"]
+    );
+}
+
+#[test]
 fn types_that_narrow_break() {
     let sent = |edit: (&str, &str)| {
         let found = changed(&[edit]);

@@ -344,6 +344,26 @@ pub(super) fn leaves<'p>(
     });
 }
 
+/// What params that are left out are read as: an object without members, or an empty list for a shape that takes nothing but
+/// lists.
+#[doc(hidden)]
+pub fn absent_params(protocol: &Protocol, shape: Option<ShapeIndex>) -> &'static str {
+    const OBJECT: &str = "{}";
+    let Some(named) = shape.and_then(|shape| protocol.shape(shape)) else { return OBJECT };
+    if !matches!(named.shape, Shape::List(_) | Shape::Tuple(_) | Shape::Union(_) | Shape::Named(_)) {
+        return OBJECT;
+    }
+    let mut lists = 0_usize;
+    let all = each_leaf(protocol, &named.shape, &mut Seen::default(), &mut |leaf| {
+        lists += 1;
+        match leaf {
+            Shape::List(_) | Shape::Tuple(_) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    });
+    if all.is_continue() && lists > 0 { "[]" } else { OBJECT }
+}
+
 /// The same, until the visit breaks.
 fn each_leaf<'p>(
     protocol: &'p Protocol,

@@ -42,6 +42,8 @@ mod sample;
 mod tests;
 mod whole;
 
+#[doc(hidden)]
+pub use choose::absent_params;
 pub use choose::{choose, choose_by_member, hides};
 pub use compiled::CompiledShapes;
 pub use json::{Json, JsonKind, JsonMember, JsonView};

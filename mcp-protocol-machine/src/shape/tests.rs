@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::{
-    CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_member, hides, judge, sample,
+    CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, absent_params, choose, choose_by_member, hides,
+    judge, sample,
 };
 use crate::protocol::{Literal, NamedShape, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
 
@@ -293,4 +294,22 @@ fn a_sample_has_a_limit() {
 /// The mismatch of a value that has one.
 fn mismatch(protocol: &Protocol, shape: &Shape, value: &Value) -> ShapeMismatch {
     judge(protocol, shape, &value).unwrap_err()
+}
+
+#[test]
+fn params_that_are_left_out_are_an_empty_list_where_all_values_are_lists() {
+    let positions = || tuple(vec![Position::required(Shape::Text)]);
+    let shapes = vec![
+        ("Empty", tuple(vec![])),
+        ("Either", union(vec![positions(), named(0), named(1), list(Shape::Any)])),
+        ("Mixed", union(vec![named(1), Shape::Object])),
+        ("Itself", named(3)),
+        ("Any", Shape::Any),
+        ("Fields", record(vec![Field::optional("a", Shape::Int)])),
+    ];
+    let protocol = protocol(shapes);
+    let of = |index| absent_params(&protocol, Some(ShapeIndex(index)));
+    assert_eq!([of(0), of(1)], ["[]"; 2]);
+    assert_eq!([of(2), of(3), of(4), of(5), of(6)], ["{}"; 5]);
+    assert_eq!(absent_params(&protocol, None), "{}");
 }

@@ -467,7 +467,7 @@ impl CheckedSession {
         // What came is shown as it came; only what is not there at all may have something that stands for it.
         came.map(Payload).unwrap_or_else(|| match self.protocol().message(message) {
             Some(table) if matches!(table.kind, Kind::Reply { .. }) => {
-                Payload(to_be_read(table, None).into())
+                Payload(to_be_read(self.protocol(), table, None).into())
             }
             _ => Payload("null".into()),
         })

@@ -269,7 +269,7 @@ impl Engine {
         params: Option<&str>,
     ) -> Arrived {
         let table = self.rules.message(message);
-        let payload = table.and_then(|table| method::arrived(table, method, params));
+        let payload = table.and_then(|table| method::arrived(self.rules.protocol(), table, method, params));
         Arrived {
             message,
             id: None,

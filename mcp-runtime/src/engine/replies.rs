@@ -66,7 +66,9 @@ impl Engine {
             let table = self.rules.message(message).filter(|_| is_typed);
             let read = outcome.map(|result| Answer {
                 message,
-                text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
+                text: table
+                    .map_or(result, |table| to_be_read(self.rules.protocol(), table, Some(result)))
+                    .into(),
             });
             let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
             self.calls().complete_in_order(*number, read);

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex};
+use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex, Protocol};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -46,10 +46,15 @@ impl<'a> Opening<'a> {
 }
 
 /// The payload as the program reads it, given what has come.
-pub(crate) fn arrived(message: &Message, method: &str, params: Option<&str>) -> Option<Box<str>> {
+pub(crate) fn arrived(
+    protocol: &Protocol,
+    message: &Message,
+    method: &str,
+    params: Option<&str>,
+) -> Option<Box<str>> {
     match message.pattern() {
         None => params.map(Box::from),
-        Some(_) => Some(with_method(method, to_be_read(message, params)).into()),
+        Some(_) => Some(with_method(method, to_be_read(protocol, message, params)).into()),
     }
 }
 

@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey,
     Path, Payload, Protocol, Side, Text,
 };
-use mcp_protocol_machine::shape::CompiledShapes;
+use mcp_protocol_machine::shape::{CompiledShapes, absent_params};
 use mcp_protocol_machine::{Capabilities, IdTable, KeyValue, RequestId, Said, Token};
 
 use crate::jsonrpc::path::{holds, is_empty_object};
@@ -365,12 +365,12 @@ pub(crate) fn on_the_wire<'a>(message: &Message, written: &'a str) -> Option<&'a
 }
 
 /// The text to read the payload of a message from, given what came.
-pub(crate) fn to_be_read<'a>(message: &Message, came: Option<&'a str>) -> &'a str {
+pub(crate) fn to_be_read<'a>(protocol: &Protocol, message: &Message, came: Option<&'a str>) -> &'a str {
     match message.payload {
         Payload::None | Payload::Null => "null",
         Payload::Optional => came.unwrap_or("null"),
-        // Many peers leave out params that would be an empty object.
-        Payload::Required => came.unwrap_or("{}"),
+        // Many peers leave out params that would be an empty object or an empty list.
+        Payload::Required => came.unwrap_or_else(|| absent_params(protocol, message.shape)),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn mismatch(
     let shapes = Shapes { protocol: &rules.protocol, compiled: rules.names.shapes(&rules.protocol) };
     match payload {
         Some(payload) => payload.mismatch(shapes, shape),
-        None => to_be_read(table, None).mismatch(shapes, shape),
+        None => to_be_read(&rules.protocol, table, None).mismatch(shapes, shape),
     }
 }
 

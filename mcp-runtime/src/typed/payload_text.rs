@@ -33,12 +33,12 @@ pub(super) fn read<T: DeserializeOwned>(
 
 /// The text to read a payload from, as the tables say.
 pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a str>) -> &'a str {
-    let table: Option<&Message> = link.protocol().message(message);
-    match table {
+    let protocol = link.protocol();
+    match protocol.message(message) {
         // The tables do not say what an error carries.
         Some(Message { kind: Kind::Refusal { .. }, .. }) => payload.unwrap_or("null"),
         // It was read as the tables say when it arrived.
-        Some(table) if table.pattern().is_none() => to_be_read(table, payload),
+        Some(table) if table.pattern().is_none() => to_be_read(protocol, table, payload),
         _ => payload.unwrap_or("null"),
     }
 }

@@ -25,12 +25,12 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
     };
     // What is printed is the drawing, so warnings do not stand in between.
     print_findings(&compilation);
-    let (side, word) = match arguments.role {
-        RoleChoice::Client => (Side::Client, "client"),
-        RoleChoice::Server => (Side::Server, "server"),
+    let side = match arguments.role {
+        RoleChoice::Client => Side::Client,
+        RoleChoice::Server => Side::Server,
     };
     let Some(mut diagram) = Diagram::of(compiled, side) else {
-        return Err(Failure::NoRoleToDraw(Box::new(without_role(&arguments.file, word))));
+        return Err(Failure::NoRoleToDraw(Box::new(without_role(&arguments.file, side))));
     };
     if let Some(name) = &arguments.definition {
         let unknown = || {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::snapshot::{Snapshot, cannot_read};
 use super::uris::path_of;
+use crate::missing_role::RoleToAdd;
 
 /// The name of the command.
 pub(super) const COMMAND: &str = "sessionc.diagram";
@@ -66,15 +67,14 @@ pub(super) fn execute(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Res
             entry.display()
         )));
     };
-    let (side, word) = match wanted.role {
-        WantedRole::Client => (Side::Client, "client"),
-        WantedRole::Server => (Side::Server, "server"),
+    let side = match wanted.role {
+        WantedRole::Client => Side::Client,
+        WantedRole::Server => Side::Server,
     };
     let mut diagram = Diagram::of(compiled, side).ok_or_else(|| {
-        RpcError::invalid_params(format!(
-            "`{}` does not declare a {word}: add `{word} Name`",
-            entry.display()
-        ))
+        let names = snapshot.symbols(&entry).ok();
+        let add = names.map_or_else(RoleToAdd::default, |names| RoleToAdd::of(&names, &entry, side));
+        RpcError::invalid_params(add.write(&entry, side))
     })?;
     let (role, states): (_, Vec<&str>) = (diagram.role(), diagram.state_names().collect());
     if let Some(name) = &wanted.definition {

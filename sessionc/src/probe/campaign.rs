@@ -309,7 +309,10 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
     let is_answered = |(target, _): &Known| target.moves.iter().any(|step| step.sender == Side::Server);
     let came_nowhere = settings.state.is_none() && !known.iter().any(is_answered);
     if let Some(failure) = failure.or(hindered).filter(|_| came_nowhere) {
-        return Err(failure);
+        // A server that refuses what opens each sub-session may answer other requests.
+        if !answers(setup).await {
+            return Err(failure);
+        }
     }
     for target in blocked {
         let needs = target.needs.and_then(method).unwrap_or_default();

@@ -393,6 +393,16 @@ fn a_file_behind_enforce_is_not_its_level() {
     );
 }
 
+#[test]
+fn a_file_is_not_the_name_of_a_shipped_protocol() {
+    let folder = Folder::new("protocol_file");
+    let run = folder.run(&["probe", "--protocol", "good.session", "--", "cat"]);
+    let tip = "  tip: if `good.session` is the file of the protocol, write it without `--protocol`, as the first argument\n";
+    assert!(run.code == 2 && run.err.contains(tip), "{}", run.err);
+    let run = folder.run(&["trace", "--protocol", "mpc", "log"]);
+    assert!(run.code == 2 && !run.err.contains("write it without"), "{}", run.err);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_script_that_is_not_a_program_is_answered() {
@@ -506,7 +516,16 @@ fn diagram_draws_in_three_notations() {
     folder.write("alone.session", "client C\nC = !A . End\n");
     let run = folder.run(&["diagram", "alone.session", "--role", "server"]);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("does not declare a server"), "{run:?}");
+    assert!(
+        run.err
+            .contains("does not declare a server: add `server Server = dual C`, or choose another `--role`"),
+        "{run:?}"
+    );
+    folder.write("written.session", "client C\nserver Server = dual C\nC = !A . End\n");
+    assert_eq!(folder.run(&["diagram", "written.session", "--role", "server"]).code, 0);
+    folder.write("taken.session", "client Server\nServer = !A . End\n");
+    let run = folder.run(&["diagram", "taken.session", "--role", "server"]);
+    assert!(run.err.contains("add `server ServerServer = dual Server`"), "{run:?}");
     folder.write("next.session", "import \"alone.session\"\nserver S = dual C\n");
     let run = folder.run(&["diagram", "next.session"]);
     assert!(run.err.contains("a client, and a role is not imported: add `client C`, or"), "{run:?}");

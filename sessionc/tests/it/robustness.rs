@@ -273,8 +273,14 @@ fn a_name_that_is_not_a_file_is_answered() {
             "; for the protocol that comes with `sessionc`, write `--protocol mcp`\n",
         ),
         (&["probe", "LSP", "--", "cat"], "write `--protocol lsp`\n"),
-        (&["trace", "a.session", "notes.log"], "`a.session` does not declare a server: add `server Name`\n"),
-        (&["diagram", "a.session"], "add `client Name`, or choose another `--role`\n"),
+        (
+            &["trace", "a.session", "notes.log"],
+            "`a.session` does not declare a server: add `server Name` and its session type, `Name = …`\n",
+        ),
+        (
+            &["diagram", "a.session"],
+            "add `client Name` and its session type, `Name = …`, or choose another `--role`\n",
+        ),
         (
             &["trace", "--protocol", "mcp", "notes.log", "a.session"],
             "name one protocol, in front of the logs\n",

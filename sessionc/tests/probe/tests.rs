@@ -8,8 +8,12 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 23] = [
+const TESTS: [(&str, fn()); 24] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
+    (
+        "a_server_that_refuses_what_opens_a_sub_session_is_probed",
+        a_server_that_refuses_what_opens_a_sub_session_is_probed,
+    ),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
     (
@@ -360,6 +364,49 @@ fn a_list_needs_no_server() {
     let run = sessionc(&["probe", "examples/counter/counter.session", "--list"]);
     assert_eq!(run.code, 0);
     insta::assert_snapshot!("list", run.out);
+}
+
+fn a_server_that_refuses_what_opens_a_sub_session_is_probed() {
+    let file = std::env::temp_dir().join(format!("feed-{}.session", std::process::id()));
+    let protocol = r#"protocol Feed "1"
+request Height "height" -> Number (int)
+request Watch "watch" -> Watched (string)
+request Stop "stop" ({ of: string }) -> Stopped
+notification Block "block" ({ of: string })
+key feed = Watched | Block.of | Stop.of
+client Wallet
+server Node = dual Wallet
+Wallet = (*( !Height . ?reply . End ), *Feed)
+Feed = !Watch . ?Watched . rec on . ( ?Block . on & !Stop . ?Stopped . End )
+"#;
+    std::fs::write(&file, protocol).unwrap();
+    let server = |height: &str| {
+        format!(
+            r#"while read line; do
+                 id="${{line##*\"id\":}}"; id="${{id%%[,\}}]*}}"
+                 case "$line" in
+                 *'"height"'*) echo '{{"jsonrpc":"2.0","id":'"$id,{height}}}" ;;
+                 *'"id":'*) echo '{{"jsonrpc":"2.0","id":'"$id"',"error":{{"code":-32601,"message":"no"}}}}' ;;
+                 esac
+               done"#
+        )
+    };
+    let probe = |height: &str| {
+        let server = server(height);
+        let arguments =
+            ["probe", file.to_str().unwrap(), "--wait", "0", "--only", "correlation", "--format", "json"];
+        sessionc(&[&arguments[..], &["--", "/bin/sh", "-c", &server]].concat())
+    };
+    let run = probe(r#"\"result\":7"#);
+    let trials = run.trials();
+    assert!(!trials.is_empty() && trials.iter().all(|trial| trial["state"] == "Start"), "{}", run.err);
+    let run = probe(r#"\"error\":{\"code\":-32601,\"message\":\"no\"}"#);
+    assert!(
+        run.code == 2 && run.err.contains("no session can be opened: the server refused `watch` (-32601"),
+        "{}",
+        run.err
+    );
+    std::fs::remove_file(&file).unwrap();
 }
 
 fn what_cannot_be_probed_is_said() {

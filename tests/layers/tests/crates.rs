@@ -132,6 +132,7 @@ fn the_command_line() {
             "arguments",
             "end",
             "color",
+            "missing_role",
             "files",
             "whole_file",
             "address",

@@ -144,3 +144,18 @@ async fn a_session_carries_params_by_position_and_a_label_is_a_key() {
     wallet.close().await.unwrap();
     serving.await.unwrap();
 }
+
+#[tokio::test]
+async fn params_that_are_left_out_are_an_empty_list() {
+    let (wire, mut raw) = test_support::raw::raw();
+    let node = Node::new(wire);
+    let serving = test_support::spawn(async move { node.incoming().serve(Chain).await });
+    let answer = raw.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_chainId" })).await;
+    assert_eq!(answer["result"], json!("0x1"), "{answer}");
+    let answer = raw.ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "eth_call" })).await;
+    assert_eq!(answer["error"]["code"], json!(-32602), "{answer}");
+    let problem = answer["error"]["message"].as_str().unwrap();
+    assert!(problem.contains("[0]: expected an object `Transaction`, found nothing"), "{problem}");
+    drop(raw);
+    let _end = serving.await;
+}

@@ -36,7 +36,7 @@ use refusals::{Missing, OpenRefusal, Refusals};
 use scalars::scalars;
 
 pub(super) use refusals::Refusal;
-pub(super) use restrict::{any_params, may_hold, may_identify, names, restricted};
+pub(super) use restrict::{any_params, is_list, may_hold, may_identify, names, restricted};
 
 /// How many pairs of shapes are compared for one payload.
 const MOST_PAIRS: usize = 100_000;

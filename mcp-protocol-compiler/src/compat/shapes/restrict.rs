@@ -64,6 +64,12 @@ pub(in crate::compat) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Op
     is_any.then(|| union(vec![Form::Object, Form::List(Box::new(Form::Any))]))?
 }
 
+/// Whether all values of a shape are lists.
+pub(in crate::compat) fn is_list(shapes: &[DeclaredShape], form: &Form) -> bool {
+    let leaves = leaves(shapes, form);
+    !leaves.is_empty() && leaves.iter().all(|leaf| matches!(leaf, Form::List(_) | Form::Tuple(_)))
+}
+
 fn union(parts: Vec<Form>) -> Option<Form> {
     let alternative = |form| Alternative { form, span: Span::default(), text: String::new() };
     match parts.len() {

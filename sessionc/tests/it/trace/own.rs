@@ -99,3 +99,23 @@ A = (*( !Open . ?reply . End ), *( !Use . End ))
 > {"method":"use"}"#;
     assert_eq!(judged("granted", protocol, log).places(), [(3, "capability".to_owned())]);
 }
+
+/// Many peers leave out params that would be an empty list.
+#[test]
+fn params_that_are_left_out_are_read_as_an_empty_list() {
+    let protocol = r#"protocol Chain "1"
+request Id "id" ([]) -> Name (string)
+request Of "of" ([string, int?]) -> Amount (int)
+client Wallet
+server Node = dual Wallet
+Wallet = (*( !Id . ?reply . End ), *( !Of . ?reply . End ))
+"#;
+    let log = r#"> {"id":1,"method":"id"}
+< {"id":1,"result":"a"}
+> {"id":2,"method":"of"}
+< {"id":2,"error":{"code":-32602,"message":"whose?"}}"#;
+    let found = judged("absent-params", protocol, log);
+    assert_eq!(found.lines(), [3]);
+    let said = found.findings[0]["message"].as_str().unwrap();
+    assert_eq!(said, "`of` does not have its shape: [0]: expected a string, found nothing");
+}
