@@ -166,7 +166,7 @@ error_texts! {
         Self::Disconnected { reason } => ("{}", ended(reason)) from reason,
         Self::Refused(cause) => ("the peer refused the request: {cause}") from cause,
         Self::InvalidReply(cause) => ("{cause}") from cause,
-        Self::NotDelivered(cause) => ("the message could not be delivered: {cause}") from cause,
+        Self::NotDelivered(cause) => ("the request failed: {cause}") from cause,
         Self::SessionInvalid => ("the peer does not know the session: begin another one"),
         Self::SessionReplaced => (
             "the peer has lost the session that this belongs to: begin it again in the new session"
