@@ -160,6 +160,8 @@
 //!   released.
 //! - A cancel, `send_cancel`, may be sent at any time of a conversation, because it may cross the end of its turn. The turn
 //!   ends with the reply to its prompt. The client answers open questions with the outcome `cancelled`.
+//! - A conversation that is dropped during a turn does not stop the agent: send the cancel, and wait for the reply, first.
+//!   What the agent sends for it later is dropped, and what it asks is answered with an error.
 //! - Any request can be withdrawn with `$/cancel_request`: drop the call, or use its `canceller()`. It still gets its
 //!   reply. The peer's handler learns of it from `cancelled()`.
 //! - An update may name a conversation that the client does not know yet: agents send updates before they reply to

@@ -89,7 +89,7 @@ impl Engine {
             self.error_to(caller, to, id, &error)?;
             return Err(Error::BatchFull(most));
         }
-        let most = self.rules.options().most_result_bytes();
+        let most = self.rules.options().most_payload_bytes();
         if written.len() > most {
             let error = RpcError::internal_error(format!(
                 "the result has {} bytes, and may have {most}: see `Options::output_limit`",

@@ -1,6 +1,6 @@
 //! Messages of this side. Nothing is written that the checker refuses.
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
+use mcp_protocol_machine::protocol::{Direction, Message, MessageIndex, Text};
 use mcp_protocol_machine::{
     About, Correlation, Meant, RequestId, Step, StepKind, SubSessionNumber, Token, ViolationKind,
 };
@@ -52,6 +52,7 @@ impl Engine {
         }
         let protocol = self.rules.protocol().clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
+        self.check_length(table, written)?;
         let number = self.inbox.calls().next_id();
         let id = RequestId::Number(number);
         let mut opening = Opening::of(table, written)?;
@@ -98,6 +99,15 @@ impl Engine {
         let request = RequestText { method: &method, params };
         self.said(caller, MessageKind::Request { id: number, place }, Some(request));
         Ok((number, step))
+    }
+
+    /// A message that never fits into the output must not end the session, as if the peer did not read.
+    fn check_length(&self, table: &Message, written: &str) -> Result<(), Error> {
+        let (bytes, most) = (written.len(), self.rules.options().most_payload_bytes());
+        match bytes > most {
+            true => Err(Error::MessageTooLarge { method: table.method.clone(), bytes, most }),
+            false => Ok(()),
+        }
     }
 
     /// A message of the caller was appended to the output.
@@ -153,6 +163,7 @@ impl Engine {
         }
         let protocol = self.rules.protocol().clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
+        self.check_length(table, written)?;
         let opening = Opening::of(table, written)?;
         alternatives::check(&self.rules, message, &opening)?;
         let Opening { method, params } = opening;

@@ -119,6 +119,16 @@ pub enum Error {
         /// How long it may be.
         most: usize,
     },
+    /// A request or a notification has more bytes than may wait to be written, which
+    /// [`Options::output_limit`](crate::Options::output_limit) says. Nothing was written.
+    MessageTooLarge {
+        /// Its wire method.
+        method: Text,
+        /// How long its payload is.
+        bytes: usize,
+        /// How long it may be.
+        most: usize,
+    },
     /// The messages of a batch belong to several sessions. Nothing was written.
     OtherSession,
     /// The peer announced a version of the protocol that this side does not accept.
@@ -156,7 +166,7 @@ error_texts! {
         Self::Disconnected { reason } => ("{}", ended(reason)) from reason,
         Self::Refused(cause) => ("the peer refused the request: {cause}") from cause,
         Self::InvalidReply(cause) => ("{cause}") from cause,
-        Self::NotDelivered(cause) => ("the message could not be delivered: {cause}") from cause,
+        Self::NotDelivered(cause) => ("the request failed: {cause}") from cause,
         Self::SessionInvalid => ("the peer does not know the session: begin another one"),
         Self::SessionReplaced => (
             "the peer has lost the session that this belongs to: begin it again in the new session"
@@ -189,6 +199,9 @@ error_texts! {
         ),
         Self::ResultTooLarge { bytes, most } => (
             "the result has {bytes} bytes, and may have {most}: see `Options::output_limit`"
+        ),
+        Self::MessageTooLarge { method, bytes, most } => (
+            "`{method}` was not sent: its payload has {bytes} bytes, and may have {most}: see `Options::output_limit`"
         ),
         Self::OtherSession => (
             "the messages of a batch belong to several sessions: send one batch for each session"

@@ -70,7 +70,7 @@ pub struct Options {
     /// Default: 1 MiB.
     pub output_high_water: usize,
     /// At this many unwritten bytes the session ends, because the peer does not read. A single result that would not fit is
-    /// replaced by an error. Default: 64 MiB.
+    /// replaced by an error, and a request or a notification that would not fit is not sent. Default: 64 MiB.
     pub output_limit: usize,
     /// How many requests `serve` works on at the same time. Default: 256.
     ///
@@ -198,7 +198,7 @@ macro_rules! setters {
 
 impl Options {
     /// How many bytes a result may have, so that it can be written when there is room.
-    pub(crate) fn most_result_bytes(&self) -> usize {
+    pub(crate) fn most_payload_bytes(&self) -> usize {
         self.output_limit.saturating_sub(self.output_high_water).max(self.output_limit / 2)
     }
 

@@ -187,6 +187,7 @@ macro_rules! __sub_session {
 #[macro_export]
 macro_rules! __session {
     ($name:ident is $side:ident of $protocol:path, $sub_session:literal; $($marker:path = $state:path;)*) => {
+        #[doc(hidden)]
         impl<State> $crate::__private::InState for $name<State> {
             fn at(session: $crate::__private::Session) -> Self {
                 Self::at(session)
@@ -205,6 +206,7 @@ macro_rules! __session {
             }
         }
 
+        #[doc(hidden)]
         impl<State> $crate::__private::InRole for $name<State> {
             const SIDE: $crate::__private::Side = $crate::__private::Side::$side;
             const SUB_SESSION: bool = $sub_session;

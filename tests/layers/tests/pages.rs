@@ -152,3 +152,18 @@ fn paths_are_told_from_other_code() {
         "`src/a.rs` and `b.rs`, `tests/diagnostics/NAME.session`, `use a::b;`, `src/` and `c/d.session`";
     assert_eq!(named(page).collect::<Vec<_>>(), ["src/a.rs", "c/d.session"]);
 }
+
+/// The page of each session type would show the methods of these traits, which only generated code calls.
+#[test]
+fn the_pages_of_session_types_do_not_show_what_generated_code_calls() {
+    let roles = files::root().join("mcp-runtime/src/typed/roles.rs");
+    let roles = fs::read_to_string(roles).expect("the macros");
+    let lines: Vec<&str> = roles.lines().map(str::trim).collect();
+    let shown = |name: &str| {
+        let start = format!("impl<State> $crate::__private::{name} for ");
+        let place = lines.iter().position(|line| line.starts_with(&start)).expect("an implementation");
+        lines.get(place.wrapping_sub(1)) != Some(&"#[doc(hidden)]")
+    };
+    let shown: Vec<&str> = ["InState", "InRole"].into_iter().filter(|name| shown(name)).collect();
+    assert!(shown.is_empty(), "write `#[doc(hidden)]` above the implementations of {shown:?}");
+}

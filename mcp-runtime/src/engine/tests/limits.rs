@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::{About, ProtocolRef};
 use serde_json::{Value, json};
 
-use super::desk::messages::{ASK, COUNT, HELLO, LOOK};
+use super::desk::messages::{ASK, BELL, COUNT, HELLO, LOOK};
 use super::pair::{End, settle};
 use crate::error::Error;
 use crate::options::{Options, RateLimit};
@@ -258,4 +258,25 @@ fn what_has_no_listener_is_not_even_noted() {
         engine.traces().capacity()
     });
     assert_eq!(noted, 0);
+}
+
+#[test]
+fn a_message_that_never_fits_into_the_output_is_not_sent_and_the_session_goes_on() {
+    let (client, server) =
+        (End::ready_client(Options::default().output_limit(4000)), End::ready_server(Options::default()));
+    let large = format!("\"{}\"", "x".repeat(4000));
+    let called = client.link.speak(|engine, caller| engine.request(caller, LOOK, &large, false, true));
+    let told = client.link.speak(|engine, caller| engine.notification(caller, BELL, &large, About::Nothing));
+    for (error, method) in [(called.unwrap_err(), "look"), (told.unwrap_err(), "bell")] {
+        let expected = format!(
+            "`{method}` was not sent: its payload has 4002 bytes, and may have 2000: see `Options::output_limit`"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+    let call = client.call(LOOK, "1");
+    settle(&client, &server);
+    let id = server.incoming().unwrap().id.unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"!\"")).unwrap();
+    settle(&client, &server);
+    assert_eq!(client.outcome(call), Some(Ok("\"!\"".to_owned())));
 }

@@ -44,7 +44,7 @@ async fn an_unreachable_server_is_distinguished_from_one_that_disconnects() {
         let (error, ()) = tokio::join!(no_session(transport(&url)), hangs_up);
         assert_eq!(
             error.to_string(),
-            "the session with the server could not begin: the request failed: connection closed before message completed"
+            "the session with the server could not begin: the connection failed: connection closed before message completed"
         );
     })
     .await;
@@ -187,7 +187,7 @@ async fn a_refusal_is_shown_in_its_own_words_alone() {
         let error = session.call_tool(call("refused")).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the message could not be delivered: the server answered with status 400 (Bad Request): not today"
+            "the request failed: the server answered with status 400 (Bad Request): not today"
         );
         let Some(HttpError::Status { error: Some(said), .. }) = error.http() else { panic!("{error:?}") };
         assert_eq!(said.code, -32000);
@@ -195,7 +195,7 @@ async fn a_refusal_is_shown_in_its_own_words_alone() {
             [("nothing", "status 500 (Internal Server Error)"), ("tea", "status 418 (I'm a teapot): tea")]
         {
             let error = session.call_tool(call(tool)).await.unwrap_err().to_string();
-            assert_eq!(error, format!("the message could not be delivered: the server answered with {text}"));
+            assert_eq!(error, format!("the request failed: the server answered with {text}"));
         }
         session.close().await.unwrap();
 
@@ -204,7 +204,7 @@ async fn a_refusal_is_shown_in_its_own_words_alone() {
         let (session, _) = ready(client).await.unwrap();
         assert_eq!(
             session.call_tool(call("long")).await.unwrap_err().to_string(),
-            "the message could not be delivered: the answer is longer than the limit of 2000 bytes: see \
+            "the request failed: the answer is longer than the limit of 2000 bytes: see \
              `ClientOptions::max_message_bytes`"
         );
         session.close().await.unwrap();
@@ -221,7 +221,7 @@ async fn this_library_s_server_names_the_setting_that_a_request_was_refused_by()
         let long = call("echo").with_argument("message", "x".repeat(20_000));
         assert_eq!(
             session.call_tool(long).await.unwrap_err().to_string(),
-            "the message could not be delivered: the server answered with status 413 (Payload Too Large): the \
+            "the request failed: the server answered with status 413 (Payload Too Large): the \
              body is longer than the limit of 10000 bytes: see `ServerOptions::max_body_bytes`"
         );
         session.close().await.unwrap();

@@ -355,6 +355,10 @@ async fn an_event_id_opens_nothing_but_its_own_stream() {
                 if restarted { (200, true) } else { (400, false) },
                 "{guess}"
             );
+            if guess == event.id {
+                let refused = host.ask(&ask).await.body;
+                assert!(refused.contains("see `ServerOptions::replay_bytes`"), "{refused}");
+            }
         }
         // As one of another kind it is the id of no stream, also in its own session.
         let ask = Ask::get().session(&id).with("last-event-id", &format!("g{}", &event.id[1..]));

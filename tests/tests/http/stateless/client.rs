@@ -10,6 +10,8 @@ use mcp_protocols::mcp_2026_07_28::{McpClient, Start, client};
 use mcp_runtime::transport::http::{HttpClient, HttpError, ParamHeaders};
 use mcp_runtime::{Error, Options, Report};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::desk::{Host, VERSION, query_schema};
@@ -262,6 +264,27 @@ async fn an_answer_that_is_cut_is_not_resumed() {
     client.close().await.unwrap();
     let seen = server.seen.lock().unwrap();
     assert_eq!(seen.len(), 1, "{seen:?}");
+}
+
+#[tokio::test]
+async fn where_the_connection_is_cut_the_error_says_that_the_answer_was_cut_off() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let cutting = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut came = Vec::new();
+        // What was not read would make another error of it.
+        while !came.ends_with(b"}}}") {
+            assert_ne!(stream.read_buf(&mut came).await.unwrap(), 0, "the whole message comes");
+        }
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+        stream.write_all(format!("{head}6\r\nid: 1\n\r\n").as_bytes()).await.unwrap();
+    };
+    let Peer { client, .. } = connected(HttpClient::new(&url).unwrap());
+    let (outcome, ()) = tokio::join!(client.discover(RequestParams::new(meta())), cutting);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("the request failed: the answer was cut off: "), "{error}");
+    client.abort();
 }
 
 #[tokio::test]

@@ -100,7 +100,12 @@ error_texts! {
     HttpError {
         Self::Request(cause) => (
             "{}: {}",
-            if cause.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(cause)
+            match cause {
+                cause if cause.is_connect() => "the server cannot be reached",
+                cause if cause.is_cut_off() => "the answer was cut off",
+                _ => "the connection failed",
+            },
+            innermost(cause)
         ) from cause,
         Self::Headers(cause) => ("the header provider failed: {cause}") from cause,
         Self::NoTls(cause) => (

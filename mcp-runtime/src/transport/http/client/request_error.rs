@@ -35,6 +35,15 @@ impl RequestError {
         }
     }
 
+    /// Whether the answer had begun: the server has the message, and may have worked on it.
+    pub(super) fn is_cut_off(&self) -> bool {
+        match &self.0 {
+            Cause::Reqwest(error) => error.is_body() || error.is_decode(),
+            Cause::Direct(_) => false,
+            Cause::Body(_) => true,
+        }
+    }
+
     /// The error of the client of reqwest, which may name the address.
     pub(super) fn by_client(self) -> Result<reqwest::Error, RequestError> {
         match self.0 {

@@ -396,7 +396,8 @@ impl Server {
             (ResumedStream::Finished, _) => return Ok(empty(StatusCode::NO_CONTENT)),
             (ResumedStream::Lost, Some((false, ..))) => {
                 // To begin another stream would leave the client waiting for an answer that cannot come.
-                let problem = "the messages behind that event are no longer kept";
+                let problem =
+                    "the messages behind that event are no longer kept: see `ServerOptions::replay_bytes`";
                 return Err(refused(StatusCode::BAD_REQUEST, problem));
             }
             _ => (streams.get().ok_or_else(|| too_many(&session))?, true),
