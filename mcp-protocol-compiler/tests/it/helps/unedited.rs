@@ -19,6 +19,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `?` at the end of the parentheses", "the shape may be one of other payloads, too"),
     ("rename the shape", "which name is the author's choice"),
     ("an item is a definition", "what stands there is not known"),
+    ("write the whole item behind it", "which item is overridden is not known"),
     ("a definition is written", "whether the word begins a definition is not known"),
     ("keep `!Watch` in one of the two", "the bodies share another message, too"),
     ("write `types a_crate::a_module`", "which module is the author's to say"),
