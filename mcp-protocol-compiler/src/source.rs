@@ -85,6 +85,8 @@ struct SourceFile {
     text: String,
     /// Where each line starts; the first entry is 0.
     lines: Vec<u32>,
+    /// Whether a `\r` is left in the normal text.
+    has_return: bool,
 }
 
 impl SourceMap {
@@ -105,8 +107,9 @@ impl SourceMap {
         let text = normal(text);
         let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
         let lines = std::iter::once(0).chain(starts).collect();
+        let has_return = text.contains('\r');
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
-        self.files.push(SourceFile { path, text, lines });
+        self.files.push(SourceFile { path, text, lines, has_return });
         id
     }
 
@@ -137,6 +140,11 @@ impl SourceMap {
     /// The line of a byte, counted from 1.
     pub fn line_number(&self, file: FileId, offset: u32) -> u32 {
         self.file(file).map_or(1, |file| file.lines.partition_point(|start| *start <= offset).max(1) as u32)
+    }
+
+    /// Whether a file has a `\r` that does not end a line with `\n`. Editors take it for the end of a line.
+    pub fn has_lone_return(&self, file: FileId) -> bool {
+        self.file(file).is_some_and(|file| file.has_return)
     }
 
     /// Line and column of a byte; a byte behind the end counts as the end.

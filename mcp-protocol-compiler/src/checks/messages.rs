@@ -39,7 +39,9 @@ fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
     if messages.iter().any(|message| message.table.cancels.is_some()) {
         return;
     }
-    let requests = messages.iter().filter(|message| message.table.cancellable);
+    // That it belongs to a request is another finding.
+    let requests =
+        messages.iter().filter(|message| message.table.cancellable && message.table.kind == Kind::Request);
     let requests: Vec<_> = requests.map(|message| (message.table.name.as_ref(), message.span)).collect();
     diagnostics.extend(refusals::nothing_cancels(&requests));
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex};
 
 use crate::ast::Name;
 use crate::compiled::Compiled;
 use crate::components::components;
-use crate::declarations::{DeclaredShape, Form};
+use crate::declarations::{DeclaredShape, Form, Message};
 use crate::diagnostic::{Code, Diagnostic, TextChange};
 use crate::source::{FileId, Span};
 
@@ -82,16 +82,34 @@ fn unused_keys(compiled: &Compiled, first_file: FileId) -> impl Iterator<Item = 
         .flat_map(|message| message.table.keys.iter())
         .map(|carried| usize::from(carried.key.0))
         .collect();
+    let automata = compiled.client.iter().chain(&compiled.server);
+    let linear = automata.flat_map(|automaton| &automaton.states).flat_map(|state| &state.edges);
+    let linear: HashSet<MessageIndex> =
+        linear.filter(|edge| matches!(edge.action, Action::Step(_))).map(|edge| edge.message).collect();
     let keys = declarations.keys.iter().enumerate();
-    keys.filter(move |(index, key)| !used.contains(index) && key.span.file == first_file).map(|(_, key)| {
-        let message = format!("the key `{}` is never used", key.table.name);
-        Diagnostic::warning(UNUSED_KEY, key.span, message)
-            .label("no step of a sub-session carries it after the first one")
-            .changes(
-                "remove the declaration: a reply finds its request by the id",
-                [TextChange::DeleteItem(key.span)],
-            )
-    })
+    keys.filter(move |(index, key)| !used.contains(index) && key.span.file == first_file).map(
+        move |(index, key)| {
+            let carries = |message: &Message| {
+                message.table.keys.iter().any(|carried| usize::from(carried.key.0) == index)
+            };
+            let mut all = declarations.indices().zip(&declarations.messages);
+            let first = all.find(|(message, declared)| linear.contains(message) && carries(declared));
+            let message = format!("the key `{}` is never used", key.table.name);
+            let finding = Diagnostic::warning(UNUSED_KEY, key.span, message)
+                .label("no step of a sub-session carries it after the first one")
+                .changes(
+                    "remove the declaration: a reply finds its request by the id",
+                    [TextChange::DeleteItem(key.span)],
+                );
+            match first {
+                Some((_, first)) => finding.help(format!(
+                    "or write `*` before the session type that begins with `{}`, if it is a sub-session",
+                    first.table.name
+                )),
+                None => finding,
+            }
+        },
+    )
 }
 
 /// A notification that cancels requests, where none may be cancelled.

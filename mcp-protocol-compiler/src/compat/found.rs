@@ -1,9 +1,10 @@
 //! What the comparison of a client and a server of two files finds, and its words.
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Condition, Kind, MessageIndex, Side};
 
 use super::version::{Age, Peer, Version};
 use super::wire::Wire;
+use crate::declarations::During;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::{SourceMap, Span};
 
@@ -127,6 +128,39 @@ impl<'a> Pairing<'a> {
     /// A message by what it is on the wire.
     pub(super) fn words(&self, side: Side, index: MessageIndex) -> String {
         words(self.version(side), index)
+    }
+
+    /// Whether the receiver reads a message that it does not declare as one of a pattern, `"$/*"`.
+    pub(super) fn is_of_pattern(&self, sender: Side, number: MessageIndex) -> bool {
+        let message = self.of_number(sender, number).and_then(|index| self.version(sender).message(index));
+        let receiver = self.version(sender.other());
+        let Some(message) = message.filter(|_| self.of_number(sender.other(), number).is_none()) else {
+            return false;
+        };
+        receiver.declarations.indices().any(|index| {
+            let table = receiver.message(index).map(|message| &message.table);
+            let fits = table.is_some_and(|table| {
+                let prefix = table.method.strip_suffix('*');
+                table.kind == message.table.kind
+                    && prefix.is_some_and(|prefix| message.table.method.starts_with(prefix))
+            });
+            fits && receiver.senders(index).contains(&sender)
+        })
+    }
+
+    /// Whether what permits a message for the sender permits it for the receiver.
+    pub(super) fn is_during_within(&self, sender: Side, own: &During, theirs: &During) -> bool {
+        let covers = |own: &Option<Condition>, theirs: &Option<Condition>| match (own, theirs) {
+            (_, None) => true,
+            (Some(own), Some(theirs)) => theirs.covers(own),
+            (None, Some(_)) => false,
+        };
+        // A request that the receiver does not know is never its own.
+        let known = |request: &MessageIndex| {
+            let theirs_too = self.received_as(sender, *request);
+            theirs_too.is_none_or(|request| theirs.table.requests.contains(&request))
+        };
+        own.table.requests.iter().all(known) && covers(&own.table.condition, &theirs.table.condition)
     }
 
     /// A place as `file:line`.

@@ -1,6 +1,6 @@
 //! Capabilities: whether a receiver demands one that the sender does not ask for.
 
-use mcp_protocol_machine::protocol::{Condition, MessageIndex, Requirement, Side, Text};
+use mcp_protocol_machine::protocol::{MessageIndex, Requirement, Side, Text};
 
 use super::announced::{
     AllWithheld, Announceable, announcements_of, dotted, holder, is_default, is_open,
@@ -49,7 +49,7 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
                 }
             }
             for during in &taken.during {
-                if !sent.during.iter().any(|own| is_during_within(pairing, sender, own, during)) {
+                if !sent.during.iter().any(|own| pairing.is_during_within(sender, own, during)) {
                     found.push(only_during(pairing, sender, (index, received), during));
                 }
             }
@@ -103,7 +103,7 @@ fn only_during_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading
         return None;
     }
     let is_asked =
-        |during: &&During| !sent.during.iter().any(|own| is_during_within(pairing, sender, own, during));
+        |during: &&During| !sent.during.iter().any(|own| pairing.is_during_within(sender, own, during));
     let during = read_as.during.iter().find(is_asked)?;
     Some(only_during(pairing, sender, (reading.sent, reading.read_as), during))
 }
@@ -180,21 +180,6 @@ impl Asked<'_> {
             _ => true,
         }
     }
-}
-
-/// Whether what permits a message for the sender permits it for the receiver.
-pub(super) fn is_during_within(pairing: &Pairing<'_>, sender: Side, own: &During, theirs: &During) -> bool {
-    let covers = |own: &Option<Condition>, theirs: &Option<Condition>| match (own, theirs) {
-        (_, None) => true,
-        (Some(own), Some(theirs)) => theirs.covers(own),
-        (None, Some(_)) => false,
-    };
-    // A request that the receiver does not know is never its own.
-    let known = |request: &MessageIndex| {
-        let theirs_too = pairing.received_as(sender, *request);
-        theirs_too.is_none_or(|request| theirs.table.requests.contains(&request))
-    };
-    own.table.requests.iter().all(known) && covers(&own.table.condition, &theirs.table.condition)
 }
 
 fn demanded(

@@ -71,7 +71,7 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
             found.extend((!is_cut).then(|| other(pairing, &apart)));
             break;
         };
-        if !is_of_pattern(pairing, sender, message) || moves {
+        if !pairing.is_of_pattern(sender, message) || moves {
             found.push(unexpected(pairing, &apart));
         }
         let role = if sender == Side::Client { &mut client } else { &mut server };
@@ -128,24 +128,6 @@ fn remove(role: &mut Automaton, which: impl Fn(Direction, MessageIndex, Option<M
     for state in &mut role.states {
         state.edges.retain(|edge| !which(edge.direction, edge.message, edge.cancels));
     }
-}
-
-/// Whether the receiver reads a message that it does not declare as one of a pattern, `"$/*"`.
-pub(super) fn is_of_pattern(pairing: &Pairing<'_>, sender: Side, number: MessageIndex) -> bool {
-    let message = pairing.of_number(sender, number).and_then(|index| pairing.version(sender).message(index));
-    let receiver = pairing.version(sender.other());
-    let Some(message) = message.filter(|_| pairing.of_number(sender.other(), number).is_none()) else {
-        return false;
-    };
-    receiver.declarations.indices().any(|index| {
-        let table = receiver.message(index).map(|message| &message.table);
-        let fits = table.is_some_and(|table| {
-            let prefix = table.method.strip_suffix('*');
-            table.kind == message.table.kind
-                && prefix.is_some_and(|prefix| message.table.method.starts_with(prefix))
-        });
-        fits && receiver.senders(index).contains(&sender)
-    })
 }
 
 /// Who sends what, in words.

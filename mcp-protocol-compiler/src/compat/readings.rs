@@ -7,9 +7,7 @@ use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex, S
 
 use super::announced::{AllWithheld, Announceable, holder, is_default, is_open, path};
 use super::found::Pairing;
-use super::gates::is_during_within;
 use super::shapes::{may_hold, names, restricted};
-use super::tokens::is_token;
 use super::version::Version;
 use crate::automaton::{Automaton, Edge};
 use crate::declarations::{During, Form, Message, PayloadType};
@@ -62,7 +60,7 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
             }) || plain.is_none();
             let is_named = names(&version.shapes.declared, &shape, &condition.path)
                 || conditions.iter().any(|other| other.path == condition.path)
-                || (message.table.kind == Kind::Request && is_token(version, &condition.path));
+                || (message.table.kind == Kind::Request && version.has_token_at(&condition.path));
             if !is_named {
                 continue;
             }
@@ -125,7 +123,7 @@ fn may_be_closed_for_one(
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
     let (Some(own), Some(read_as)) = (version.message(own), receiver.message(read_as)) else { return false };
     let is_within_receivers = |during: &During| {
-        read_as.during.iter().any(|other| is_during_within(pairing, sender.other(), other, during))
+        read_as.during.iter().any(|other| pairing.is_during_within(sender.other(), other, during))
     };
     if !own.during.iter().all(is_within_receivers) {
         return true;

@@ -1,10 +1,9 @@
 //! Cancels and progress: notifications that belong to a request without being a step, and the tokens of requests.
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Path, Side, Text};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Path, Side};
 
 use super::announced::{AllWithheld, dotted};
 use super::found::{Break, Pairing, Rule, declared};
-use super::order::is_of_pattern;
 use super::shapes::may_identify;
 use super::version::Version;
 use crate::declarations::{Form, PayloadType};
@@ -59,7 +58,7 @@ fn unknown(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Option<B
     let number = pairing.wire.common(version.age, index)?;
     if pairing.received_as(sender, index).is_some()
         || is_step.any(|edge| edge.message == index)
-        || is_of_pattern(pairing, sender, number)
+        || pairing.is_of_pattern(sender, number)
     {
         return None;
     }
@@ -109,7 +108,7 @@ fn used_twice(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Optio
     let (reports, path) = receiver.declarations.indices().find_map(|reports| {
         let of = receiver.message(reports)?.table.reports.as_ref()?;
         let path =
-            of.of.iter().find(|path| !is_token(version, path) && may_have_token(version, index, path))?;
+            of.of.iter().find(|path| !version.has_token_at(path) && may_have_token(version, index, path))?;
         Some((reports, path))
     })?;
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
@@ -125,11 +124,4 @@ fn used_twice(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Optio
     .label(format!("for {from} `{field}` is a field like others"))
     .also(other, format!("for {to} it is the token of progress, and belongs to one running request"));
     Some(Break::new(Rule::Tie, diagnostic).about([one, other]))
-}
-
-/// Whether the requests of a file carry tokens at a path.
-pub(super) fn is_token(version: &Version<'_>, path: &[Text]) -> bool {
-    let messages = version.declarations.indices().filter_map(|index| version.message(index));
-    let mut reports = messages.filter_map(|message| message.table.reports.as_ref());
-    reports.any(|reports| reports.of.iter().any(|own| own.as_ref() == path))
 }

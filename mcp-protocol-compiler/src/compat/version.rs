@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, Text};
 
 use super::shapes::ShapeTables;
 use crate::automaton::Automaton;
@@ -96,6 +96,13 @@ impl<'a> Version<'a> {
 
     pub(super) fn name(&self, index: MessageIndex) -> &'a str {
         self.declarations.message_name(index)
+    }
+
+    /// Whether requests carry the token of their progress at a path.
+    pub(super) fn has_token_at(&self, path: &[Text]) -> bool {
+        let messages = self.declarations.indices().filter_map(|index| self.message(index));
+        let mut reports = messages.filter_map(|message| message.table.reports.as_ref());
+        reports.any(|reports| reports.of.iter().any(|own| own.as_ref() == path))
     }
 
     /// Which sides send a message, by the roles that the file has.

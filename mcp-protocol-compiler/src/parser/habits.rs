@@ -47,11 +47,11 @@ impl Parser<'_> {
     /// Takes the dots behind the one before this place, of which one is meant.
     pub(super) fn more_dots(&mut self) {
         let dot = self.previous();
-        if self.kind() != Kind::Dot || self.span().start != dot.end {
+        if self.kind() != Kind::Dot {
             return;
         }
         let index = self.index();
-        while self.kind() == Kind::Dot && self.span().start == self.previous().end {
+        while self.kind() == Kind::Dot {
             self.bump();
         }
         let all = dot.to(self.previous());

@@ -287,6 +287,13 @@ impl Parser<'_> {
                  by side"
                     .to_owned(),
             ),
+            Kind::Word if self.sources.slice(self.previous()) == "override" => (
+                format!("expected an item behind `override`, found {found}"),
+                format!(
+                    "write the whole item behind it, with its first word: `override request {} …`, for instance",
+                    shorten(word)
+                ),
+            ),
             Kind::Word if !words::is_reserved(word) => (
                 format!("expected an item, found {found}"),
                 format!("a definition is written `{} = …`", shorten(word)),
@@ -331,11 +338,10 @@ impl Parser<'_> {
             return Some(span);
         }
         let equals = self.eat(Kind::Equals);
-        if let Some(first) =
-            equals.filter(|first| self.kind() == Kind::Equals && self.span().start == first.end)
-        {
+        if let Some(first) = equals.filter(|_| self.kind() == Kind::Equals) {
             let both = first.to(self.span());
-            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`==` where `=` is meant");
+            let message = format!("`{}` where `=` is meant", shorten(self.sources.slice(both)));
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, message);
             self.report(finding.suggest("write `=`", [Edit::replace(both, "=")]));
             self.bump();
         }

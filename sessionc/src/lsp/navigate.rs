@@ -41,7 +41,7 @@ pub(super) fn references(
     let Some(found) = Occurrences::of(snapshot, &asked)? else { return Ok(None) };
     let wanted = found.places.iter().filter(|place| params.context.include_declaration || !place.declares);
     let locations = wanted.filter_map(|place| {
-        let range = snapshot.editor.encoding.range(found.text(place), place.start, place.end);
+        let range = found.range(snapshot, place);
         Some(Location::new(snapshot.uri(&place.path)?, range))
     });
     Ok(Some(locations.collect()))

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use lsp_protocols::types::Range;
 use mcp_protocol_compiler::resolve::load::normal;
-use mcp_protocol_compiler::source::{SourceMap, Span};
+use mcp_protocol_compiler::source::{FileId, SourceMap, Span};
 use mcp_protocol_compiler::symbols::{Symbol, Symbols};
 use mcp_runtime::RpcError;
 
@@ -98,11 +99,19 @@ impl Occurrences {
 
     /// The text of a file that has a place.
     pub(super) fn text(&self, occurrence: &Occurrence) -> &str {
-        let texts = |symbols: &Symbols| {
+        self.file(occurrence).map_or("", |(sources, file)| sources.text(file))
+    }
+
+    /// A place for the editor.
+    pub(super) fn range(&self, snapshot: &Snapshot, occurrence: &Occurrence) -> Range {
+        let Some((sources, file)) = self.file(occurrence) else { return Range::default() };
+        snapshot.range(sources, Span { file, start: occurrence.start, end: occurrence.end })
+    }
+
+    fn file(&self, occurrence: &Occurrence) -> Option<(&SourceMap, FileId)> {
+        self.protocols.values().find_map(|symbols| {
             let sources: &SourceMap = symbols.sources();
-            file_at(sources, &occurrence.path)
-        };
-        let found = self.protocols.values().find_map(|symbols| Some((symbols, texts(symbols)?)));
-        found.map_or("", |(symbols, file)| symbols.sources().text(file))
+            Some((sources, file_at(sources, &occurrence.path)?))
+        })
     }
 }

@@ -3,7 +3,8 @@
 //! The compiler keeps the *normal* text of a file, without a byte order mark and with `\n` at the end of each line. The
 //! lines and columns of the two texts are the same.
 
-use lsp_protocols::types::{Position, PositionEncodingKind, Range};
+use lsp_protocols::types::{Position, PositionEncodingKind};
+use mcp_protocol_compiler::source::{FileId, SourceMap};
 
 /// How the columns of a session count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +61,19 @@ impl Encoding {
         Position::new(number(line), number(column))
     }
 
-    /// The range between two offsets of a normal text.
-    pub(super) fn range(self, text: &str, start: u32, end: u32) -> Range {
-        Range::new(self.position(text, start), self.position(text, end))
+    /// The position of an offset in a file, found by the starts of its lines. A long file has many places that are asked
+    /// for, as for the outline.
+    pub(super) fn position_in(self, sources: &SourceMap, file: FileId, offset: u32) -> Position {
+        let text = sources.text(file);
+        let line = sources.line_number(file, offset);
+        let start = sources.line(file, line).start as usize;
+        match text.get(start..offset as usize).filter(|_| !sources.has_lone_return(file)) {
+            Some(before) => {
+                let column = before.chars().map(|character| self.units(character)).sum();
+                Position::new(line - 1, number(column))
+            }
+            None => self.position(text, offset),
+        }
     }
 }
 
@@ -93,6 +104,21 @@ mod tests {
             assert_eq!(encoding.position(TEXT, 18), Position::new(2, 0));
             assert_eq!(encoding.offset(TEXT, Position::new(2, 0)), 18);
             assert_eq!(encoding.offset(TEXT, Position::new(9, 9)), TEXT.len() as u32);
+        }
+    }
+
+    #[test]
+    fn the_starts_of_lines_lead_to_the_same_positions() {
+        let texts = [TEXT, "rec α . 😀\n\nend\nlast", "a\r\nb\r\n", "\n", ""];
+        for (text, encoding) in
+            texts.iter().flat_map(|text| [(text, Encoding::Utf16), (text, Encoding::Utf8)])
+        {
+            let mut sources = SourceMap::new();
+            let file = sources.add("a.session", *text);
+            for offset in 0..=text.len() as u32 + 2 {
+                let position = encoding.position(sources.text(file), offset);
+                assert_eq!(encoding.position_in(&sources, file, offset), position, "{text:?} {offset}");
+            }
         }
     }
 

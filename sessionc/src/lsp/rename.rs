@@ -50,7 +50,7 @@ pub(super) fn rename(snapshot: &Snapshot, params: &RenameParams) -> Result<Optio
     compiles(snapshot, &found, &changes, new)?;
     let mut edits: BTreeMap<PathBuf, Vec<TextEdit>> = BTreeMap::new();
     for place in &found.places {
-        let range = snapshot.editor.encoding.range(found.text(place), place.start, place.end);
+        let range = found.range(snapshot, place);
         edits.entry(place.path.clone()).or_default().push(TextEdit::new(range, new.to_owned()));
     }
     Ok(Some(workspace_edit(snapshot, edits)))

@@ -99,7 +99,8 @@ impl Snapshot {
 
     /// The range of a place.
     pub(super) fn range(&self, sources: &SourceMap, span: Span) -> Range {
-        self.editor.encoding.range(sources.text(span.file), span.start, span.end)
+        let position = |offset| self.editor.encoding.position_in(sources, span.file, offset);
+        Range::new(position(span.start), position(span.end))
     }
 
     /// A place for the editor.

@@ -19,6 +19,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `?` at the end of the parentheses", "the shape may be one of other payloads, too"),
     ("rename the shape", "which name is the author's choice"),
     ("an item is a definition", "what stands there is not known"),
+    ("or write `*` before the session type", "whether it is a sub-session is the author's to say"),
+    ("write the whole item behind it", "which item is overridden is not known"),
     ("a definition is written", "whether the word begins a definition is not known"),
     ("keep `!Watch` in one of the two", "the bodies share another message, too"),
     ("write `types a_crate::a_module`", "which module is the author's to say"),
