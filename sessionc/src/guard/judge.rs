@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
-use mcp_runtime::{Options, Report, RequestId, RpcError, Violation};
+use mcp_runtime::{Options, Report, RequestId, RpcError, Violation, ViolationKind};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
+use crate::trace::requests::{asker_of_unknown, of_other_type};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::wording;
 use crate::unknown_revision;
@@ -176,8 +177,7 @@ impl Judge {
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
-        // The other side may have understood what is not a message, and the session goes on where it was not seen.
-        if passed.iter().any(|one| one.kind == ObservedKind::Malformed) {
+        if passed.iter().any(|one| self.may_have_moved(era, one)) {
             self.gaps.may_have_moved();
         }
         let observer = self.eras.observer_mut(era);
@@ -185,6 +185,22 @@ impl Judge {
         passed.iter().for_each(|one| self.note_step(era, one));
         judgement.passed = Passed { era, observed: passed };
         judgement
+    }
+
+    /// Whether the other side may have understood a message otherwise, so that the session goes on where it was not seen: it
+    /// is not a message, or may be the reply for which the session waits, or announces what does not have its shape.
+    fn may_have_moved(&self, era: Era, one: &Observed) -> bool {
+        if one.kind == ObservedKind::Malformed {
+            return true;
+        }
+        let Some(violation) = one.violation().filter(|_| era == Era::Handshake) else { return false };
+        let announcements = &self.eras.handshake().protocol().announcements;
+        let announces = |message| announcements.iter().any(|place| place.message == Some(message));
+        match violation.kind {
+            ViolationKind::UnknownId => !self.eras.has_opened(),
+            ViolationKind::Misshapen { .. } => one.message.is_some_and(announces),
+            _ => false,
+        }
     }
 
     /// Notes what the session waits for, after a message that was passed on.
@@ -238,6 +254,12 @@ impl Judge {
         self.missed();
     }
 
+    /// The session began before the first message that is judged.
+    pub(crate) fn began_before(&mut self) {
+        self.missed();
+        self.gaps.may_have_moved();
+    }
+
     /// Messages have passed that were not judged.
     fn missed(&mut self) {
         self.eras.all_mut().for_each(Observer::missed_messages);
@@ -281,6 +303,11 @@ impl Judge {
             named.collect()
         };
         self.eras.all().flat_map(of).collect()
+    }
+
+    /// Whether a message of the client begins a session.
+    pub(crate) fn may_begin_with(&self, text: &[u8]) -> bool {
+        self.eras.may_begin_with(Side::Client, text.into()).is_some()
     }
 
     /// Whether a message of the client is a request that stands for itself.
@@ -386,9 +413,10 @@ fn remark(
             is_malformed: matches!(report, Report::Malformed { .. }),
             same: match report {
                 Report::Malformed { .. } => form.clone(),
+                Report::Complaint { error } => Some(Same::of_form(observed.sender, &error.message)),
                 _ => violation.and_then(|violation| same(observer, violation)),
             },
-            text: text(report),
+            text: text(observer, observed, report),
         });
     }
 }
@@ -399,12 +427,36 @@ fn same(observer: &Observer, violation: &Violation) -> Option<Same> {
     Same::of_live(&finding, violation, observer)
 }
 
+/// What to do about a violation, where its sentence does not say it and it is known.
+fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Option<String> {
+    if violation.kind == ViolationKind::UnknownMethod {
+        let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
+        return Some(finding.hint).filter(|hint| hint.starts_with("did you mean"));
+    }
+    let asker = asker_of_unknown(violation)?;
+    let meant = of_other_type(observed.about.as_ref().or(observed.id.as_ref())?)?;
+    awaits(observer, asker.other(), &meant).then(|| wording::hint_of_other_type(&meant))
+}
+
 /// What a report says, to a user of the command.
-fn text(report: &Report) -> String {
-    if let Report::Malformed { error, .. } = report
-        && let Some(hint) = wording::hint_of_form(&error.message)
-    {
-        return format!("{report}: {hint}");
+fn text(observer: &Observer, observed: &Observed, report: &Report) -> String {
+    match report {
+        Report::Malformed { error, .. } => {
+            if let Some(hint) = wording::hint_of_form(&error.message) {
+                return format!("{report}: {hint}");
+            }
+        }
+        Report::Complaint { error } => {
+            let finding =
+                wording::complaint(Place::default(), observed.sender, String::new(), &error.message);
+            return format!("{}: {}", finding.message, finding.hint);
+        }
+        Report::Violation(violation) => {
+            if let Some(hint) = hint(observer, observed, violation) {
+                return format!("{report}: {hint}");
+            }
+        }
+        _ => {}
     }
     match report {
         Report::NegotiationFailed { error } => unknown_revision::of_error(error),

@@ -311,8 +311,13 @@ impl Causes {
 
 /// What is wrong with a text, without the place of the mistake and what else stands in the text.
 fn mistake_of_form(problem: &str) -> String {
-    let details =
-        [" at line ", " it is the line `", " invalid utf-8 sequence", " incomplete utf-8 byte sequence"];
+    let details = [
+        " at line ",
+        " it is the line `",
+        " is not an id: ",
+        " invalid utf-8 sequence",
+        " incomplete utf-8 byte sequence",
+    ];
     let end = details.iter().filter_map(|detail| problem.find(detail)).min();
     problem.get(..end.unwrap_or(problem.len())).unwrap_or(problem).to_owned()
 }
