@@ -17,6 +17,7 @@ mod guard;
 mod json_schema;
 mod lsp;
 mod machine_json;
+mod malformed_texts;
 mod not_received;
 mod print;
 mod probe;

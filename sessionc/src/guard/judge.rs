@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::head::{EnvelopeHead, id_in};
 use crate::eras::{Era, Eras, advances, awaits};
 use crate::files::Failure;
+use crate::malformed_texts::hint_of_form;
 use crate::not_received::NotReceived;
 use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
@@ -442,7 +443,7 @@ fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Opti
 fn text(observer: &Observer, observed: &Observed, report: &Report) -> String {
     match report {
         Report::Malformed { error, .. } => {
-            if let Some(hint) = wording::hint_of_form(&error.message) {
+            if let Some(hint) = hint_of_form(&error.message) {
                 return format!("{report}: {hint}");
             }
         }

@@ -10,6 +10,7 @@ use mcp_runtime::protocol::{MessageIndex, Side};
 use super::finding::{self, Code, Finding};
 use super::formats::record::Place;
 use crate::eras::Eras;
+use crate::malformed_texts::mistake_of_form;
 
 /// How many steps are remembered that were assumed and have not come.
 const ASSUMED: usize = 64;
@@ -307,19 +308,6 @@ impl Causes {
     pub(crate) fn again(&self) -> impl Iterator<Item = Again> {
         self.reported.values().filter(|again| again.count > 0).copied()
     }
-}
-
-/// What is wrong with a text, without the place of the mistake and what else stands in the text.
-fn mistake_of_form(problem: &str) -> String {
-    let details = [
-        " at line ",
-        " it is the line `",
-        " is not an id: ",
-        " invalid utf-8 sequence",
-        " incomplete utf-8 byte sequence",
-    ];
-    let end = details.iter().filter_map(|detail| problem.find(detail)).min();
-    problem.get(..end.unwrap_or(problem.len())).unwrap_or(problem).to_owned()
 }
 
 /// Whether a session has begun: it does not wait for the step with which it begins.

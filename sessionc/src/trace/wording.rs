@@ -10,6 +10,7 @@ use super::formats::record::Place;
 use super::heard::Exit;
 use super::refused::RefusedRequest;
 use super::requests::Step;
+use crate::malformed_texts::hint_of_form;
 
 /// What JSON-RPC itself demands.
 const JSON_RPC: &str = "JSON-RPC 2.0";
@@ -34,24 +35,6 @@ pub(super) fn malformed(
         message: problem.to_owned(),
         hint: hint_of_form(problem).unwrap_or("write one whole message, as JSON-RPC has it").to_owned(),
     }
-}
-
-/// What to do where a text is not a message, if the usual cause of the problem is known.
-pub(crate) fn hint_of_form(problem: &str) -> Option<&'static str> {
-    const REPLY: &str = "reply with the id of the request, as it came; a notification has no reply";
-    const HINTS: [(&str, &str); 10] = [
-        ("it is the line `", "if it is a line of a log, write logs to standard error"),
-        ("it begins with a byte order mark", "write without a byte order mark"),
-        ("EOF while parsing", "write each message whole and in one line"),
-        ("trailing characters", "end each message with a line feed, and write nothing else behind it"),
-        ("the reply has no `id`", REPLY),
-        ("the `id` of the reply is not an id", REPLY),
-        ("`id` must be a string or a whole number", "a notification has no `id`, not even one that is null"),
-        ("`jsonrpc` is missing", "add `\"jsonrpc\":\"2.0\"` to each message"),
-        ("`error`, not both", "leave out the other one, also if it is null"),
-        ("the `error` of a reply must be", "write `\"error\":{\"code\":-32603,\"message\":\"…\"}`"),
-    ];
-    HINTS.into_iter().find(|(part, _)| problem.contains(part)).map(|(_, hint)| hint)
 }
 
 /// What to do where a request is named with a text instead of a number, or the other way round.
