@@ -1,5 +1,6 @@
 //! Judges the messages of one session, and decides which of them are passed on.
 
+use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
 use mcp_runtime::{Options, Report, RequestId, RpcError, Violation, ViolationKind};
@@ -16,7 +17,7 @@ use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
-use crate::trace::requests::{asker_of_unknown, of_other_type};
+use crate::trace::requests::{Requests, asker_of_unknown, of_other_type};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::wording;
 use crate::unknown_revision;
@@ -112,6 +113,8 @@ pub(crate) struct Judge {
     causes: Causes,
     texts: StrayTexts,
     gaps: Gaps,
+    /// The requests of both sides, where messages come in one stream: over HTTP a report may overtake the reply.
+    requests: Option<Requests>,
 }
 
 impl Judge {
@@ -139,7 +142,9 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        Ok(Judge { policy, eras, causes, texts: StrayTexts::default(), gaps: Gaps::default() })
+        let (texts, gaps) = (StrayTexts::default(), Gaps::default());
+        let requests = rounds.is_none().then(Requests::default);
+        Ok(Judge { policy, eras, causes, texts, gaps, requests })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
@@ -156,10 +161,13 @@ impl Judge {
             self.gaps.jump();
             self.causes.wait(self.eras.owed());
         }
+        let late: Vec<Option<String>> = observed.iter().map(|one| self.late_report(era, one)).collect();
         let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
-        let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
-        for (one, refused) in observed.iter().zip(&refused) {
+        let stopped = |late: &Option<String>| late.is_some() && policy != Policy::Observe;
+        let refused: Vec<bool> =
+            observed.iter().zip(&late).map(|(one, late)| is_refused(policy, one) || stopped(late)).collect();
+        for ((one, refused), late) in observed.iter().zip(&refused).zip(late) {
             let treatment = match refused {
                 true => refuse(observer, one, text, &mut judgement),
                 false => Treatment::Forwarded,
@@ -167,6 +175,17 @@ impl Judge {
             let alone = (observed.len() == 1).then_some(text);
             let form = form(&mut self.texts, one, alone);
             remark(observer, one, treatment, form, &mut judgement.remarks);
+            judgement.remarks.extend(late.map(|text| Remark {
+                sender,
+                severity: Severity::Rule(Strictness::Must),
+                treatment,
+                method: one.message.and_then(|it| Some(observer.protocol().message(it)?.method.to_string())),
+                id: None,
+                rule: None,
+                is_malformed: false,
+                same: None,
+                text,
+            }));
         }
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
@@ -202,6 +221,36 @@ impl Judge {
             ViolationKind::Misshapen { .. } => one.message.is_some_and(announces),
             _ => false,
         }
+    }
+
+    /// What is wrong with a report on a request that has its reply, in a sentence. Other messages are taken note of.
+    fn late_report(&mut self, era: Era, one: &Observed) -> Option<String> {
+        let requests = self.requests.as_mut()?;
+        let (sender, asker, place) = (one.sender, one.sender.other(), Place::default());
+        let table = one.message.and_then(|message| self.eras.observer(era).protocol().message(message));
+        match (one.kind, &one.id, one.step) {
+            (ObservedKind::Request, Some(id), Some(step)) if !step.is_dropped() => {
+                requests.open(sender, id, one.token.clone(), place);
+            }
+            (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) => {
+                requests.answer(asker, id, place);
+            }
+            (ObservedKind::Notification, _, Some(StepKind::Swallowed)) => {
+                let (table, token) = (table.filter(|table| table.reports.is_some())?, one.token.as_ref()?);
+                requests.answered(asker, token)?;
+                return Some(format!(
+                    "`{}` carries the token {token} of a request that has its reply: stop reporting before the reply is sent",
+                    table.method
+                ));
+            }
+            (ObservedKind::Notification, _, Some(_))
+                if table.is_some_and(|table| table.cancels.is_some()) =>
+            {
+                one.about.iter().for_each(|id| requests.cancel(sender, id, place));
+            }
+            _ => {}
+        }
+        None
     }
 
     /// Notes what the session waits for, after a message that was passed on.

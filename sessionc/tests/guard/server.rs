@@ -65,6 +65,13 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
                 };
                 vec![asks("roots/list"), asks("elicitation/create"), text("called".into())]
             }
+            "reports late" => {
+                let params =
+                    json!({ "progressToken": message["params"]["_meta"]["progressToken"], "progress": 1 });
+                let report =
+                    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+                vec![text("called".into()), report]
+            }
             "nameless" => {
                 let error = json!({ "code": -32603, "message": "failed" });
                 vec![json!({ "jsonrpc": "2.0", "id": null, "error": error })]
