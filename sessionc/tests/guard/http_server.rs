@@ -112,7 +112,7 @@ fn post(state: &Arc<Served>, headers: &HeaderMap, body: &[u8]) -> Response<Body>
         }
         ("rejects", _) if is_first => status(401),
         (_, None) => status(202),
-        ("slow" | "breaks", Some("tools/call")) => slow(state, &message),
+        ("slow" | "breaks" | "forgets", Some("tools/call")) => slow(state, &message),
         ("asks", Some("tools/call")) => events(vec![event(&answers("asks", &message)[0])]),
         ("strays", Some("tools/call")) => json_of(&answers("strays", &message)[0]),
         ("plain", Some("tools/call")) => {
@@ -172,6 +172,9 @@ fn slow(state: &Arc<Served>, message: &Value) -> Response<Body> {
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 7, "progress": 1 } });
         send.send(Ok(event(&log).into())).await.unwrap();
         state.go.notified().await;
+        if state.manner == "forgets" {
+            return;
+        }
         if state.manner == "breaks" {
             let _ = send.send(Ok("data: {\"jso".into())).await;
             let _ = send.send(Err(Error::other("broken"))).await;

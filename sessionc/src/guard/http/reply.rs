@@ -87,8 +87,12 @@ impl Reply {
         self.mistake(&format!("the answer to the request {} {what}", self.requests()));
     }
 
+    /// Reports what is wrong with the answer, unless the client waits for none: it has cancelled what it asked.
     fn mistake(&self, what: &str) {
-        self.session.lock().session.mistake(Side::Server, what);
+        let session = &mut self.session.lock().session;
+        if session.awaits_any(&self.asked) {
+            session.mistake(Side::Server, what);
+        }
     }
 
     /// The ids of the requests.
