@@ -18,6 +18,7 @@ mod json_schema;
 mod lsp;
 mod machine_json;
 mod missing_role;
+mod malformed_texts;
 mod not_received;
 mod print;
 mod probe;

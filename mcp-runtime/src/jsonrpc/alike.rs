@@ -204,6 +204,15 @@ fn equal_bytes(one: &[u8], other: &[u8]) -> usize {
         }
         same += 16;
     }
-    let (one, other) = (one.get(same..).unwrap_or_default(), other.get(same..).unwrap_or_default());
+    let (mut one, mut other) = (one.get(same..).unwrap_or_default(), other.get(same..).unwrap_or_default());
+    if let (Some((word, behind)), Some((others, behind_other))) =
+        (one.split_first_chunk::<8>(), other.split_first_chunk::<8>())
+    {
+        let differ = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*others);
+        if differ != 0 {
+            return same + (differ.trailing_zeros() / 8) as usize;
+        }
+        (one, other, same) = (behind, behind_other, same + 8);
+    }
     same + one.iter().zip(other).take_while(|(byte, other)| byte == other).count()
 }

@@ -240,7 +240,7 @@ impl<'a, P: RawPayload> Parts<'a, P> {
             }
             (Some(result), None) => match id {
                 Some(id) => Ok(Envelope::Result { id, result }),
-                None => Err(self.malformed(None, "the `id` of the reply is not an id".to_owned())),
+                None => Err(self.without_id()),
             },
             (None, Some(error)) => {
                 let problem = error_problem(error);
@@ -250,12 +250,19 @@ impl<'a, P: RawPayload> Parts<'a, P> {
                 match (id, self.id) {
                     (Some(id), _) => Ok(Envelope::Error { id, error, problem }),
                     (None, None | Some("null")) => Ok(Envelope::Complaint { error }),
-                    (None, Some(_)) => {
-                        Err(self.malformed(None, "the `id` of the reply is not an id".to_owned()))
-                    }
+                    (None, Some(_)) => Err(self.without_id()),
                 }
             }
         }
+    }
+
+    /// A reply that does not say what it replies to.
+    fn without_id(&self) -> Malformed {
+        let problem = match self.id {
+            None => "the reply has no `id`".to_owned(),
+            Some(raw) => format!("the `id` of the reply is not an id: it is {}", shortened(raw)),
+        };
+        self.malformed(None, problem)
     }
 
     fn malformed(&self, id: Option<RequestId>, problem: String) -> Malformed {
@@ -380,6 +387,18 @@ mod tests {
             assert_eq!(malformed.error.code, code, "{line}: {}", malformed.error);
             assert_eq!(malformed.id, id.map(RequestId::Number), "{line}");
         }
+    }
+
+    #[test]
+    fn a_reply_without_an_id_is_told_from_one_with_another_value_there() {
+        let problem = |line: &str| refused(line).error.message;
+        assert_eq!(problem(r#"{"jsonrpc":"2.0","result":{}}"#), "the reply has no `id`");
+        assert_eq!(
+            problem(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
+            "the `id` of the reply is not an id: it is null"
+        );
+        let error = r#"{"jsonrpc":"2.0","id":1.5,"error":{"code":1,"message":"m"}}"#;
+        assert_eq!(problem(error), "the `id` of the reply is not an id: it is 1.5");
     }
 
     #[test]

@@ -117,7 +117,20 @@ pub(crate) fn error_problem(raw: &str) -> Option<String> {
         message: String,
     }
     let problem = serde_json::from_str::<Strict>(raw).err()?;
-    Some(format!("the `error` of a reply is not an error object: {problem}"))
+    let what = match serde_json::from_str(raw) {
+        Ok(Value::Object(error)) => match (error.get("code"), error.get("message")) {
+            (None, _) => "it has no `code`".to_owned(),
+            (Some(code), _) if code.as_i64().is_none() => "its `code` is not a whole number".to_owned(),
+            (_, None) => "it has no `message`".to_owned(),
+            (_, Some(message)) if !message.is_string() => "its `message` is not a text".to_owned(),
+            _ => problem.to_string(),
+        },
+        Ok(Value::String(_)) => "it is a text".to_owned(),
+        Ok(Value::Array(_)) => "it is a list".to_owned(),
+        Ok(other) => format!("it is {other}"),
+        Err(_) => problem.to_string(),
+    };
+    Some(format!("the `error` of a reply must be an object with a `code` and a `message`: {what}"))
 }
 
 /// Read leniently, so that the error of a sloppy peer still tells something.
@@ -184,6 +197,22 @@ mod tests {
             [r#"{"message":"no"}"#, r#"{"code":1.5,"message":"m"}"#, r#"{"code":1}"#, "\"broken\"", "7", "{}"]
         {
             assert!(error_problem(sloppy).is_some(), "{sloppy}");
+        }
+    }
+
+    #[test]
+    fn what_a_sloppy_error_lacks_is_named() {
+        let expected = "the `error` of a reply must be an object with a `code` and a `message`: ";
+        for (sloppy, what) in [
+            (r#"{"message":"no"}"#, "it has no `code`"),
+            (r#"{"code":1.5,"message":"m"}"#, "its `code` is not a whole number"),
+            (r#"{"code":1}"#, "it has no `message`"),
+            (r#"{"code":1,"message":null}"#, "its `message` is not a text"),
+            ("\"broken: line 3\"", "it is a text"),
+            ("[1]", "it is a list"),
+            ("7", "it is 7"),
+        ] {
+            assert_eq!(error_problem(sloppy), Some(format!("{expected}{what}")), "{sloppy}");
         }
     }
 

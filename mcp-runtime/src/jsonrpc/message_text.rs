@@ -17,11 +17,13 @@ pub struct MessageText<'a> {
 
 impl<'a> MessageText<'a> {
     /// The message as it is written.
+    #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// The value that the message is, if it was read.
+    #[inline]
     pub fn value(&self) -> Option<JsonValue<'a>> {
         self.value
     }
@@ -66,6 +68,7 @@ impl<'a> From<&'a Vec<u8>> for MessageText<'a> {
 }
 
 impl<'a> From<JsonValue<'a>> for MessageText<'a> {
+    #[inline]
     fn from(value: JsonValue<'a>) -> MessageText<'a> {
         MessageText { bytes: value.written().as_bytes(), value: Some(value) }
     }

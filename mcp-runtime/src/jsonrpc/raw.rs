@@ -165,6 +165,7 @@ impl Nesting for Spans<'_> {
 
 impl<'j> JsonValue<'j> {
     /// The value as it is written.
+    #[inline]
     pub fn written(&self) -> &'j str {
         self.span().map_or("", |span| self.cut(span))
     }
@@ -182,6 +183,7 @@ impl<'j> JsonValue<'j> {
     }
 
     /// The member with this key; of several the last one. Nothing if there is a key that is not Unicode.
+    #[inline]
     pub fn member(&self, key: &str) -> Option<JsonValue<'j>> {
         self.last_member(|name| match name.kind {
             SpanKind::Plain => Some(self.is_plain_text(name, key)),
@@ -216,6 +218,7 @@ impl<'j> JsonValue<'j> {
     }
 
     /// Whether this is an object.
+    #[inline]
     pub fn is_object(&self) -> bool {
         self.span().is_some_and(|span| span.kind == SpanKind::Object)
     }
@@ -226,6 +229,7 @@ impl<'j> JsonValue<'j> {
     }
 
     /// The members of an object whose keys have no escapes, in their order; nothing for anything else.
+    #[inline]
     pub fn plain_members(&self) -> Option<impl Iterator<Item = (&'j str, JsonValue<'j>)> + use<'j>> {
         let is_plain = self.span().is_some_and(|span| span.kind == SpanKind::Object && !span.has_escaped_key);
         let whole = *self;

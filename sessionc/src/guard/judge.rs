@@ -1,20 +1,23 @@
 //! Judges the messages of one session, and decides which of them are passed on.
 
+use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
-use mcp_runtime::{Options, Report, RequestId, RpcError, Violation};
+use mcp_runtime::{Options, Report, RequestId, RpcError, Violation, ViolationKind};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::head::{EnvelopeHead, id_in};
 use crate::eras::{Era, Eras, advances, awaits};
 use crate::files::Failure;
+use crate::malformed_texts::hint_of_form;
 use crate::not_received::NotReceived;
 use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
+use crate::trace::requests::{Requests, asker_of_unknown, of_other_type};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::wording;
 use crate::unknown_revision;
@@ -110,6 +113,8 @@ pub(crate) struct Judge {
     causes: Causes,
     texts: StrayTexts,
     gaps: Gaps,
+    /// The requests of both sides, where messages come in one stream: over HTTP a report may overtake the reply.
+    requests: Option<Requests>,
 }
 
 impl Judge {
@@ -137,7 +142,9 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        Ok(Judge { policy, eras, causes, texts: StrayTexts::default(), gaps: Gaps::default() })
+        let (texts, gaps) = (StrayTexts::default(), Gaps::default());
+        let requests = rounds.is_none().then(Requests::default);
+        Ok(Judge { policy, eras, causes, texts, gaps, requests })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
@@ -154,10 +161,13 @@ impl Judge {
             self.gaps.jump();
             self.causes.wait(self.eras.owed());
         }
+        let late: Vec<Option<String>> = observed.iter().map(|one| self.late_report(era, one)).collect();
         let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
-        let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
-        for (one, refused) in observed.iter().zip(&refused) {
+        let stopped = |late: &Option<String>| late.is_some() && policy != Policy::Observe;
+        let refused: Vec<bool> =
+            observed.iter().zip(&late).map(|(one, late)| is_refused(policy, one) || stopped(late)).collect();
+        for ((one, refused), late) in observed.iter().zip(&refused).zip(late) {
             let treatment = match refused {
                 true => refuse(observer, one, text, &mut judgement),
                 false => Treatment::Forwarded,
@@ -165,6 +175,17 @@ impl Judge {
             let alone = (observed.len() == 1).then_some(text);
             let form = form(&mut self.texts, one, alone);
             remark(observer, one, treatment, form, &mut judgement.remarks);
+            judgement.remarks.extend(late.map(|text| Remark {
+                sender,
+                severity: Severity::Rule(Strictness::Must),
+                treatment,
+                method: one.message.and_then(|it| Some(observer.protocol().message(it)?.method.to_string())),
+                id: None,
+                rule: None,
+                is_malformed: false,
+                same: None,
+                text,
+            }));
         }
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
@@ -176,8 +197,7 @@ impl Judge {
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
-        // The other side may have understood what is not a message, and the session goes on where it was not seen.
-        if passed.iter().any(|one| one.kind == ObservedKind::Malformed) {
+        if passed.iter().any(|one| self.may_have_moved(era, one)) {
             self.gaps.may_have_moved();
         }
         let observer = self.eras.observer_mut(era);
@@ -185,6 +205,52 @@ impl Judge {
         passed.iter().for_each(|one| self.note_step(era, one));
         judgement.passed = Passed { era, observed: passed };
         judgement
+    }
+
+    /// Whether the other side may have understood a message otherwise, so that the session goes on where it was not seen: it
+    /// is not a message, or may be the reply for which the session waits, or announces what does not have its shape.
+    fn may_have_moved(&self, era: Era, one: &Observed) -> bool {
+        if one.kind == ObservedKind::Malformed {
+            return true;
+        }
+        let Some(violation) = one.violation().filter(|_| era == Era::Handshake) else { return false };
+        let announcements = &self.eras.handshake().protocol().announcements;
+        let announces = |message| announcements.iter().any(|place| place.message == Some(message));
+        match violation.kind {
+            ViolationKind::UnknownId => !self.eras.has_opened(),
+            ViolationKind::Misshapen { .. } => one.message.is_some_and(announces),
+            _ => false,
+        }
+    }
+
+    /// What is wrong with a report on a request that has its reply, in a sentence. Other messages are taken note of.
+    fn late_report(&mut self, era: Era, one: &Observed) -> Option<String> {
+        let requests = self.requests.as_mut()?;
+        let (sender, asker, place) = (one.sender, one.sender.other(), Place::default());
+        let table = one.message.and_then(|message| self.eras.observer(era).protocol().message(message));
+        match (one.kind, &one.id, one.step) {
+            (ObservedKind::Request, Some(id), Some(step)) if !step.is_dropped() => {
+                requests.open(sender, id, one.token.clone(), place);
+            }
+            (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) => {
+                requests.answer(asker, id, place);
+            }
+            (ObservedKind::Notification, _, Some(StepKind::Swallowed)) => {
+                let (table, token) = (table.filter(|table| table.reports.is_some())?, one.token.as_ref()?);
+                requests.answered(asker, token)?;
+                return Some(format!(
+                    "`{}` carries the token {token} of a request that has its reply: stop reporting before the reply is sent",
+                    table.method
+                ));
+            }
+            (ObservedKind::Notification, _, Some(_))
+                if table.is_some_and(|table| table.cancels.is_some()) =>
+            {
+                one.about.iter().for_each(|id| requests.cancel(sender, id, place));
+            }
+            _ => {}
+        }
+        None
     }
 
     /// Notes what the session waits for, after a message that was passed on.
@@ -238,6 +304,12 @@ impl Judge {
         self.missed();
     }
 
+    /// The session began before the first message that is judged.
+    pub(crate) fn began_before(&mut self) {
+        self.missed();
+        self.gaps.may_have_moved();
+    }
+
     /// Messages have passed that were not judged.
     fn missed(&mut self) {
         self.eras.all_mut().for_each(Observer::missed_messages);
@@ -281,6 +353,11 @@ impl Judge {
             named.collect()
         };
         self.eras.all().flat_map(of).collect()
+    }
+
+    /// Whether a message of the client begins a session.
+    pub(crate) fn may_begin_with(&self, text: &[u8]) -> bool {
+        self.eras.may_begin_with(Side::Client, text.into()).is_some()
     }
 
     /// Whether a message of the client is a request that stands for itself.
@@ -386,9 +463,10 @@ fn remark(
             is_malformed: matches!(report, Report::Malformed { .. }),
             same: match report {
                 Report::Malformed { .. } => form.clone(),
+                Report::Complaint { error } => Some(Same::of_form(observed.sender, &error.message)),
                 _ => violation.and_then(|violation| same(observer, violation)),
             },
-            text: text(report),
+            text: text(observer, observed, report),
         });
     }
 }
@@ -399,12 +477,36 @@ fn same(observer: &Observer, violation: &Violation) -> Option<Same> {
     Same::of_live(&finding, violation, observer)
 }
 
+/// What to do about a violation, where its sentence does not say it and it is known.
+fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Option<String> {
+    if violation.kind == ViolationKind::UnknownMethod {
+        let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
+        return Some(finding.hint).filter(|hint| hint.starts_with("did you mean"));
+    }
+    let asker = asker_of_unknown(violation)?;
+    let meant = of_other_type(observed.about.as_ref().or(observed.id.as_ref())?)?;
+    awaits(observer, asker.other(), &meant).then(|| wording::hint_of_other_type(&meant))
+}
+
 /// What a report says, to a user of the command.
-fn text(report: &Report) -> String {
-    if let Report::Malformed { error, .. } = report
-        && let Some(hint) = wording::hint_of_form(&error.message)
-    {
-        return format!("{report}: {hint}");
+fn text(observer: &Observer, observed: &Observed, report: &Report) -> String {
+    match report {
+        Report::Malformed { error, .. } => {
+            if let Some(hint) = hint_of_form(&error.message) {
+                return format!("{report}: {hint}");
+            }
+        }
+        Report::Complaint { error } => {
+            let finding =
+                wording::complaint(Place::default(), observed.sender, String::new(), &error.message);
+            return format!("{}: {}", finding.message, finding.hint);
+        }
+        Report::Violation(violation) => {
+            if let Some(hint) = hint(observer, observed, violation) {
+                return format!("{report}: {hint}");
+            }
+        }
+        _ => {}
     }
     match report {
         Report::NegotiationFailed { error } => unknown_revision::of_error(error),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Side, Strictness};
+use mcp_runtime::RequestId;
 
 use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
@@ -142,6 +143,11 @@ impl GuardedSession {
     pub(super) fn exited(&mut self, code: u8, what: &str) {
         self.outputs.record(self.number, Recorded::Exited(code, what));
         self.outputs.reporter.event(self.number, what);
+    }
+
+    /// Whether one of these requests of the client has no reply.
+    pub(super) fn awaits_any(&self, ids: &[RequestId]) -> bool {
+        self.judge.unanswered(Side::Client).iter().any(|(_, id)| ids.contains(id))
     }
 
     /// The client's requests that have no reply, as `tools/call` (id 5) and so on; nothing if there are none.

@@ -10,6 +10,7 @@ use mcp_protocol_machine::protocol::{
 use mcp_protocol_machine::{Excerpt, RequestId, StepKind};
 use mcp_runtime::Report;
 use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -42,7 +43,7 @@ pub(crate) struct Session {
     /// How many texts have come that are not messages.
     unreadable: usize,
     /// The first of them.
-    first_unreadable: Option<String>,
+    first_unreadable: Option<UnreadableText>,
     /// The last request that was sent as the protocol has it.
     last_request: Vec<u8>,
     /// The number of the last sending.
@@ -52,6 +53,27 @@ pub(crate) struct Session {
     strays: Vec<Stray>,
     /// What there is to say of the revision that the server has announced, if it is not known.
     unknown_revision: Option<String>,
+}
+
+/// A text that is not a message.
+#[derive(Clone, Debug)]
+pub(crate) struct UnreadableText {
+    /// Its beginning.
+    pub(crate) text: String,
+    /// What is wrong with it, if it is JSON.
+    pub(crate) problem: Option<String>,
+}
+
+impl UnreadableText {
+    fn new(bytes: &[u8], observed: &[Observed]) -> UnreadableText {
+        let is_json = serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+        let problem = observed.iter().flat_map(|one| &one.reports).find_map(|report| match report {
+            Report::Malformed { error, .. } => Some(error.message.clone()),
+            _ => None,
+        });
+        let text = Excerpt(&String::from_utf8_lossy(bytes.trim_ascii())).to_string();
+        UnreadableText { text, problem: problem.filter(|_| is_json) }
+    }
 }
 
 /// What is left of a session that is over.
@@ -316,8 +338,7 @@ impl Session {
         let observed = self.observer.observe(Side::Server, bytes);
         if matches!(observed.as_slice(), [Observed { kind: ObservedKind::Malformed, .. }]) {
             self.unreadable += 1;
-            let text = || Excerpt(&String::from_utf8_lossy(bytes.trim_ascii())).to_string();
-            self.first_unreadable.get_or_insert_with(text);
+            self.first_unreadable.get_or_insert_with(|| UnreadableText::new(bytes, &observed));
             if self.unreadable > MOST_UNREADABLE {
                 let line = String::from_utf8_lossy(bytes.trim_ascii());
                 let problem = format!(
@@ -444,9 +465,9 @@ impl Session {
         })
     }
 
-    /// The first text that has come and is not a message, or its beginning.
-    pub(crate) fn first_unreadable(&self) -> Option<&str> {
-        self.first_unreadable.as_deref()
+    /// The first text that has come and is not a message.
+    pub(crate) fn first_unreadable(&self) -> Option<&UnreadableText> {
+        self.first_unreadable.as_ref()
     }
 
     /// Closes the input of a server over streams, and returns whether it replies then: it has held the reply back, or its line

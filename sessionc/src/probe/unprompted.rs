@@ -7,6 +7,7 @@ use mcp_runtime::observer::{Observed, ObservedKind};
 use serde_json::Value;
 
 use super::verdict::worst;
+use crate::malformed_texts::{hint_of_form, mistake_of_form};
 
 /// How many different messages of a session are kept.
 const MOST_OF_SESSION: usize = 100;
@@ -23,6 +24,8 @@ pub(crate) struct Stray {
     rule: String,
     /// It came after the offence, and may follow from it.
     pub(crate) is_after_offence: bool,
+    /// What is wrong with a text that is not a message: another mistake is another one.
+    form: Option<String>,
 }
 
 /// The same of all sessions: a message of the server that the protocol does not permit.
@@ -37,6 +40,8 @@ pub(crate) struct Unprompted {
     pub(crate) rule: String,
     /// The first offence after which it came; nothing if it came without an offence, too.
     pub(crate) after: Option<String>,
+    /// What is wrong with a text that is not a message.
+    form: Option<String>,
 }
 
 impl Stray {
@@ -55,13 +60,20 @@ impl Stray {
             Report::Violation(violation) | Report::Advice(violation) => Some(violation.state_names()),
             _ => None,
         };
-        Some(Stray { name, state, level, rule: report.to_string(), is_after_offence })
+        let form = match report {
+            Report::Malformed { error, .. } => Some(mistake_of_form(&error.message)),
+            _ => None,
+        };
+        let hint = form.as_ref().and_then(|_| hint_of_form(&report.to_string()));
+        let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+        Some(Stray { name, state, level, rule: format!("{report}{hint}"), is_after_offence, form })
     }
 
     /// Whether another one says nothing more: it is the same message in the same state, on the same side of the offence.
     fn covers(&self, other: &Stray) -> bool {
         let what = |one: &Stray| (one.level, one.is_after_offence);
-        what(self) == what(other) && self.name == other.name && self.state == other.state
+        let is_same = self.name == other.name && self.form == other.form && self.state == other.state;
+        is_same && what(self) == what(other)
     }
 }
 
@@ -78,7 +90,7 @@ pub(super) fn gather(strays: impl Iterator<Item = (Option<String>, Stray)>) -> V
     let mut all: Vec<Unprompted> = Vec::new();
     for (offence, stray) in strays {
         let after = offence.filter(|_| stray.is_after_offence);
-        match all.iter_mut().find(|one| one.name == stray.name) {
+        match all.iter_mut().find(|one| (&one.name, &one.form) == (&stray.name, &stray.form)) {
             Some(one) => {
                 one.after = one.after.take().and_then(|before| after.map(|_| before));
                 let is_worse = stray.level > one.level;
@@ -103,6 +115,7 @@ pub(super) fn gather(strays: impl Iterator<Item = (Option<String>, Stray)>) -> V
                 level: stray.level,
                 rule: stray.rule,
                 after,
+                form: stray.form,
             }),
         }
     }
@@ -116,7 +129,20 @@ mod tests {
     fn stray(name: &str, state: &str, level: Strictness, is_after_offence: bool) -> Stray {
         let (name, state) = (name.to_owned(), Some(state.to_owned()));
         let rule = format!("not in {state:?}");
-        Stray { name, state, level, rule, is_after_offence }
+        Stray { name, state, level, rule, is_after_offence, form: None }
+    }
+
+    #[test]
+    fn texts_with_different_mistakes_are_different_ones() {
+        let text = |form: &str| Stray {
+            form: Some(form.to_owned()),
+            ..stray("a text that is not a message", "A", Strictness::Must, false)
+        };
+        let mut kept = Vec::new();
+        for form in ["not JSON", "no id", "not JSON"] {
+            note(&mut kept, text(form));
+        }
+        assert_eq!(gather(kept.into_iter().map(|stray| (None, stray))).len(), 2);
     }
 
     #[test]
@@ -150,6 +176,7 @@ mod tests {
             level: Strictness::Must,
             rule: stray("tick", "B", Strictness::Must, true).rule,
             after: None,
+            form: None,
         };
         assert_eq!(all.first(), Some(&tick), "it came before an offence once");
         assert_eq!(all.get(1).and_then(|tock| tock.after.clone()), offence("first"));

@@ -5,8 +5,9 @@ use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::{Violation, ViolationKind};
 use tokio::time::{Duration, Instant};
 
-use super::session::{Heard, Session};
+use super::session::{Heard, Session, UnreadableText};
 use super::target::{Move, Target};
+use crate::malformed_texts::hint_of_form;
 
 /// How much of a message of an error is shown, in characters.
 const LONGEST: usize = 80;
@@ -205,11 +206,17 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
 /// Why no answer has come, as far as the server shows it. The session is over then.
 async fn why_silent(session: &mut Session, method: &str) -> String {
     let silent = format!("the server has not answered `{method}` in time");
-    match session.first_unreadable().map(str::to_owned) {
-        Some(text) if text.to_ascii_lowercase().starts_with("content-length:") => format!(
-            "{silent}: it writes `Content-Length` before a message, and this protocol ends each message with its line"
-        ),
-        Some(text) => format!(
+    match session.first_unreadable().cloned() {
+        Some(UnreadableText { text, .. }) if text.to_ascii_lowercase().starts_with("content-length:") => {
+            format!(
+                "{silent}: it writes `Content-Length` before a message, and this protocol ends each message with its line"
+            )
+        }
+        Some(UnreadableText { text, problem: Some(problem) }) => {
+            let hint = hint_of_form(&problem).map(|hint| format!(": {hint}")).unwrap_or_default();
+            format!("{silent}: it has written `{text}`, which is not a message: {problem}{hint}")
+        }
+        Some(UnreadableText { text, problem: None }) => format!(
             "{silent}: it has written `{text}`, which is not a message: write each message as JSON on one line, and what is \
              for people on standard error"
         ),

@@ -5,11 +5,12 @@ use std::collections::{HashMap, VecDeque};
 use mcp_protocol_machine::protocol::Strictness;
 use mcp_protocol_machine::{Violation, ViolationKind};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, Owed};
-use mcp_runtime::protocol::{MessageIndex, Side};
+use mcp_runtime::protocol::{Kind, MessageIndex, Side};
 
 use super::finding::{self, Code, Finding};
 use super::formats::record::Place;
 use crate::eras::Eras;
+use crate::malformed_texts::mistake_of_form;
 
 /// How many steps are remembered that were assumed and have not come.
 const ASSUMED: usize = 64;
@@ -146,7 +147,13 @@ impl Same {
         let same = Same::of(finding, Some(violation), has_begun(observer))?;
         Some(match observer.owes().first().filter(|owed| waits(violation, owed)) {
             Some(owed) => Same { message: format!("before step {}", owed.message.0), ..same },
-            None => same,
+            None => match reply_awaited(violation) {
+                Some(request) => {
+                    let level = finding::level(finding.level);
+                    Same { message: format!("{level} before the reply to {}", request.0), ..same }
+                }
+                None => same,
+            },
         })
     }
 }
@@ -309,17 +316,18 @@ impl Causes {
     }
 }
 
-/// What is wrong with a text, without the place of the mistake and what else stands in the text.
-fn mistake_of_form(problem: &str) -> String {
-    let details =
-        [" at line ", " it is the line `", " invalid utf-8 sequence", " incomplete utf-8 byte sequence"];
-    let end = details.iter().filter_map(|detail| problem.find(detail)).min();
-    problem.get(..end.unwrap_or(problem.len())).unwrap_or(problem).to_owned()
-}
-
 /// Whether a session has begun: it does not wait for the step with which it begins.
 fn has_begun(observer: &Observer) -> bool {
     !observer.owes().first().is_some_and(|owed| observer.begins_session(owed.message))
+}
+
+/// The request for whose reply the session waits, where the state does not permit a message before.
+fn reply_awaited(violation: &Violation) -> Option<MessageIndex> {
+    let mut awaited = violation.awaited.iter().filter(|_| violation.kind == ViolationKind::NotPermitted);
+    awaited.find_map(|awaited| match awaited.kind {
+        Kind::Reply { request } => Some(request),
+        _ => None,
+    })
 }
 
 /// Whether a message would be permitted after a step.

@@ -257,6 +257,9 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         ViolationKind::Misshapen { mismatch } if mismatch.path.is_empty() => {
             "give the payload its shape".to_owned()
         }
+        ViolationKind::Misshapen { mismatch } if mismatch.found == "nothing" => {
+            format!("add `{}` to the payload", mismatch.path)
+        }
         ViolationKind::Misshapen { mismatch } => format!("correct `{}` in the payload", mismatch.path),
         ViolationKind::Round { fault } => hint_of_round(fault),
         ViolationKind::DuplicateId { .. }

@@ -6,11 +6,13 @@
 //! - `lines.rs`: the lines of a log. `formats/`: recognises how a log is written, and finds the messages in it.
 //! - `direction.rs`: who sends a message, where the log does not say it. `methods.rs`: which side sends which method.
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
+//!   `ending.rs`: what is found when it is over.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
 //! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
 //!   a session. `stray_texts.rs`: texts that are not messages. `gaps.rs` and `heard.rs`: what of a session is not in the log.
-//! - `batch.rs`: what is in a batch that is not permitted. `without_reply.rs`: what a sub-session sends without waiting for a
-//!   reply. `fallback.rs`: a server that does not speak the revision without a handshake.
+//! - `refused.rs`: what a side has announced and refuses. `batch.rs`: what is in a batch that is not permitted.
+//!   `without_reply.rs`: what a sub-session sends without waiting for a reply. `fallback.rs`: a server that does not speak the
+//!   revision without a handshake.
 //! - `finding.rs`: what is found. `wording.rs`: what findings say beyond the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
@@ -19,6 +21,7 @@ mod batch;
 mod beginnings;
 pub(crate) mod causes;
 mod direction;
+mod ending;
 mod fallback;
 pub(crate) mod finding;
 pub(crate) mod formats;
@@ -32,8 +35,9 @@ mod methods;
 mod opening;
 pub(crate) mod progress;
 mod recent;
+mod refused;
 pub(crate) mod report;
-mod requests;
+pub(crate) mod requests;
 mod session;
 pub(crate) mod stray_texts;
 pub(crate) mod summary;

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use mcp_protocol_machine::IdTable;
+use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::protocol::{RequestId, Side, Token};
+use mcp_runtime::{Violation, ViolationKind};
 
 use super::formats::record::Place;
 
@@ -23,6 +25,29 @@ pub(crate) fn is_short(id: &RequestId) -> bool {
     match id {
         RequestId::Number(_) => true,
         RequestId::Text(text) => text.len() <= LONGEST,
+    }
+}
+
+/// The same id as a text instead of a number, or the other way round.
+pub(crate) fn of_other_type(id: &RequestId) -> Option<RequestId> {
+    match id {
+        RequestId::Number(number) => Some(RequestId::Text(number.to_string().into())),
+        RequestId::Text(text) => text.parse().ok().map(RequestId::Number),
+    }
+}
+
+/// The id of a reply that has ended no request.
+fn replied(observed: &Observed) -> Option<&RequestId> {
+    let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
+    observed.id.as_ref().filter(|_| is_reply && observed.step.is_none())
+}
+
+/// The side whose request a message means that names an unknown one.
+pub(crate) fn asker_of_unknown(violation: &Violation) -> Option<Side> {
+    match violation.kind {
+        ViolationKind::UnknownId => Some(violation.sender.other()),
+        ViolationKind::NotRunning => Some(violation.sender),
+        _ => None,
     }
 }
 
@@ -181,6 +206,41 @@ impl Requests {
         if let Some(request) = self.running.get_mut(&(by, id.clone())) {
             request.is_excused = true;
         }
+    }
+
+    /// A reply may have the id of its request as a text instead of a number, or the other way round. That is a mistake of
+    /// the reply: that the request is not answered follows from it.
+    pub(crate) fn excuse_other_type(&mut self, observed: &Observed) {
+        // One that has ended its request means no other one.
+        let Some(id) = replied(observed) else { return };
+        let asker = observed.sender.other();
+        if let Some(meant) = of_other_type(id)
+            && self.place(asker, id).is_none()
+        {
+            self.excuse(asker, &meant);
+        }
+    }
+
+    /// A side may seem to reply to a request of its own, where a log takes one side for the other. That the request has no
+    /// reply follows from it.
+    pub(crate) fn excuse_other_side(&mut self, observed: &Observed) {
+        if let Some(id) = self.own(observed) {
+            self.excuse(observed.sender, &id);
+        }
+    }
+
+    /// The id of a reply that ends no request, if a request of its own sender has it.
+    pub(crate) fn own(&self, observed: &Observed) -> Option<RequestId> {
+        let id = replied(observed)?;
+        let is_own =
+            self.place(observed.sender, id).is_some() && self.place(observed.sender.other(), id).is_none();
+        is_own.then(|| id.clone())
+    }
+
+    /// The running request that a message seems to mean which names it with an id of the other type.
+    pub(crate) fn meant(&self, violation: &Violation, id: Option<&RequestId>) -> Option<RequestId> {
+        let asker = asker_of_unknown(violation)?;
+        of_other_type(id?).filter(|meant| self.place(asker, meant).is_some())
     }
 
     /// Whether it follows from a finding that a request has no reply.

@@ -12,6 +12,7 @@ use super::announced::LeftOutAnnouncements;
 use super::batch::Batch;
 use super::causes::{Causes, Same};
 use super::direction::MessageHead;
+use super::ending::{SessionEnd, revision};
 use super::fallback::Fallback;
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
@@ -20,6 +21,7 @@ use super::heard::{Exit, HeardSides};
 use super::ids::Ids;
 use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
+use super::refused::RefusedRequests;
 use super::requests::Requests;
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
@@ -41,6 +43,7 @@ pub(crate) struct JudgedSession {
     causes: Causes,
     unclear: UnclearMessages,
     left_out: LeftOutAnnouncements,
+    refused: RefusedRequests,
     ids: Ids,
     gaps: Gaps,
     heard: HeardSides,
@@ -96,6 +99,7 @@ impl JudgedSession {
             causes,
             unclear: UnclearMessages::default(),
             left_out: LeftOutAnnouncements::default(),
+            refused: RefusedRequests::default(),
             ids: Ids::default(),
             gaps: Gaps::default(),
             heard: HeardSides::default(),
@@ -135,17 +139,18 @@ impl JudgedSession {
     /// Whether a message belongs to a session whose beginning is not in the log: so far the server has refused what stands
     /// for itself, and this message does not.
     pub(crate) fn is_left(&self, said: Said, message: MessageText<'_>) -> bool {
+        // Asked of each message of a log, so the message itself is looked at last.
         let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed);
-        let Some(head) = MessageHead::of(message).filter(|_| is_sent && self.fallback == Fallback::Refused)
-        else {
+        if !is_sent || self.fallback != Fallback::Refused || self.eras.has_begun() {
             return false;
-        };
+        }
+        let Some(head) = MessageHead::of(message) else { return false };
         let is_of_session = match said.sender {
             Side::Client => !self.eras.stands_alone(message),
             // Another reply to the same request is a mistake here.
             Side::Server => !head.replies_to().is_some_and(|id| self.ids.has(&id)),
         };
-        is_of_session && !self.eras.has_begun() && self.eras.era(said.sender, message) == Era::Stateless
+        is_of_session && self.eras.era(said.sender, message) == Era::Stateless
     }
 
     /// Whether the client waits for the reply to a request, or for any.
@@ -209,8 +214,8 @@ impl JudgedSession {
             }
             let text = is_alone.then_some(message.bytes());
             self.note_request(said, one, text, era, found);
-            self.excuse_other_type(one);
-            self.excuse_other_side(one);
+            self.requests.excuse_other_type(one);
+            self.requests.excuse_other_side(one);
             self.note_opening(era, one);
             self.fallback.note(era, one);
             if let (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) =
@@ -223,13 +228,14 @@ impl JudgedSession {
                 self.requests.note_before_step(sender, id);
             }
             self.left_out.note(place, one, text, self.eras.observer(era).protocol());
+            self.note_refused(place, one, era, found);
             if one.kind != ObservedKind::Malformed {
                 self.texts.end();
             }
             self.judge(place, one, text, era, found);
         }
         match sender {
-            Side::Client => self.recent.note(era, observed.drain(..)),
+            Side::Client => self.recent.note(era, &mut observed),
             Side::Server => observed.clear(),
         }
         self.observed = observed;
@@ -280,6 +286,7 @@ impl JudgedSession {
     pub(crate) fn missed(&mut self, place: Place) {
         self.eras.missed_messages();
         self.causes.missed();
+        self.refused.missed();
         self.gaps.unread(place);
     }
 
@@ -333,6 +340,7 @@ impl JudgedSession {
     /// The session goes on in the state that the next message needs, whatever was announced.
     fn go_on_with_any_capability(&mut self) {
         self.eras.missed_messages();
+        self.refused.missed();
         self.gaps.may_have_moved();
     }
 
@@ -424,6 +432,21 @@ impl JudgedSession {
         }
     }
 
+    /// Finds that a side refuses as unknown what it has announced.
+    fn note_refused(&mut self, place: Place, observed: &Observed, era: Era, found: &mut Vec<Finding>) {
+        if era == Era::Stateless {
+            return;
+        }
+        let Some(refused) = self.refused.note(observed, self.eras.handshake().protocol()) else { return };
+        let finding = wording::refused_though_announced(
+            place,
+            observed.sender,
+            self.eras.handshake().state(),
+            &refused,
+        );
+        self.report(Some(finding), found);
+    }
+
     /// Notes what a message says of requests and their progress.
     fn note_request(
         &mut self,
@@ -469,42 +492,6 @@ impl JudgedSession {
             }
             _ => {}
         }
-    }
-
-    /// A reply may have the id of its request as a text instead of a number, or the other way round. That is a mistake of the
-    /// reply: that the request is not answered follows from it.
-    fn excuse_other_type(&mut self, observed: &Observed) {
-        let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
-        // One that has ended its request means no other one.
-        let Some(id) = observed.id.as_ref().filter(|_| is_reply && observed.step.is_none()) else { return };
-        let asker = observed.sender.other();
-        let meant = match id {
-            RequestId::Number(number) => Some(RequestId::Text(number.to_string().into())),
-            RequestId::Text(text) => text.parse().ok().map(RequestId::Number),
-        };
-        if let Some(meant) = meant
-            && self.requests.place(asker, id).is_none()
-            && self.requests.place(asker, &meant).is_some()
-        {
-            self.requests.excuse(asker, &meant);
-        }
-    }
-
-    /// A side may seem to reply to a request of its own, where a log takes one side for the other. That the request has no
-    /// reply follows from it.
-    fn excuse_other_side(&mut self, observed: &Observed) {
-        if let Some(id) = self.own_request(observed) {
-            self.requests.excuse(observed.sender, &id);
-        }
-    }
-
-    /// The id of a reply that ends no request, if a request of its own sender has it.
-    fn own_request(&self, observed: &Observed) -> Option<RequestId> {
-        let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
-        let id = observed.id.as_ref().filter(|_| is_reply && observed.step.is_none())?;
-        let is_own = self.requests.place(observed.sender, id).is_some()
-            && self.requests.place(observed.sender.other(), id).is_none();
-        is_own.then(|| id.clone())
     }
 
     /// Judges a report on a request of the other side.
@@ -578,9 +565,13 @@ impl JudgedSession {
                     let mut finding = Finding::of_violation(place, violation, protocol, &self.revisions);
                     let answers_nothing =
                         matches!(violation.kind, ViolationKind::UnknownId | ViolationKind::SecondReply);
-                    if answers_nothing && self.own_request(observed).is_some() {
+                    if answers_nothing && self.requests.own(observed).is_some() {
                         self.unclear.note_reply_to_itself(place, observed.sender, observed.id.as_ref());
                         finding = wording::reply_to_itself(finding, observed.sender);
+                    }
+                    let id = observed.about.as_ref().or(observed.id.as_ref());
+                    if let Some(meant) = self.requests.meant(violation, id) {
+                        finding.hint = wording::hint_of_other_type(&meant);
                     }
                     let explained = self.left_out.explain(finding, violation);
                     let judged = Some((violation, self.eras.observer(era)));
@@ -635,11 +626,11 @@ impl JudgedSession {
                     self.report(Some(finding), found);
                 }
                 Report::NegotiationFailed { error } => {
-                    let (revision, known) = unknown_revision::of_error(error)
+                    let (unknown, known) = unknown_revision::of_error(error)
                         .unwrap_or_else(|| (String::new(), error.to_string()));
                     self.summary.not_observed(format!(
-                        "the rules of the revision {revision}, which is not known: judged by {} ({known})",
-                        self.revision(),
+                        "the rules of the revision {unknown}, which is not known: judged by {} ({known})",
+                        revision(&self.eras),
                     ));
                 }
                 // What crosses a step of the other side is not a mistake.
@@ -745,100 +736,23 @@ impl JudgedSession {
         table.map_or_else(|| "the message".to_owned(), |table| format!("`{}`", table.method))
     }
 
-    /// The revision that governs: `Mcp 2025-11-25`.
-    fn revision(&self) -> String {
-        let is_stateless = self.eras.is_stateless() && self.eras.handshake().version().is_none();
-        let protocol =
-            self.eras.observer(if is_stateless { Era::Stateless } else { Era::Handshake }).protocol();
-        let name = if protocol.name.is_empty() { "a protocol without a name" } else { &protocol.name };
-        match &protocol.version {
-            Some(version) => format!("{name} {version}"),
-            None => name.to_owned(),
-        }
-    }
-
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         self.emit_held(found);
-        let never_came = self.opening.never_came();
-        self.emit(never_came.filter(|_| self.heard.has(Side::Server)), found);
-        while let Some(missing) = self.causes.missing() {
-            if self.unclear.explain_missing(missing.owed.side, missing.before) {
-                continue;
-            }
-            let table = self.eras.handshake().protocol().message(missing.owed.message);
-            let finding = wording::missing(&missing, table);
-            self.emit(Some(finding), found);
-        }
-        let eras = [Era::Handshake, Era::Stateless];
-        for era in eras.into_iter().take(self.eras.all().count()) {
-            self.find_unanswered(era, found);
-        }
-        // Where nothing says that the reply is missing, that the side has not waited is the mistake.
-        for (asker, id, early) in self.without_reply.drain() {
-            let is_known = self.heard.has(asker.other()) && !self.requests.is_excused(asker, &id);
-            self.emit(Some(early).filter(|_| is_known), found);
-        }
-        for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
-            if !self.heard.has(side) {
-                self.summary.not_observed(format!("any message of the {name}"));
-            }
-        }
-        let revision = self.revision();
-        self.summary.governed(revision);
-        self.summary.again = self.causes.again().collect();
-        // Those of one line in one order, too, whatever order the table has.
-        self.summary.again.sort_by_key(|again| (again.first, again.last, again.count));
-        self.summary
-    }
-
-    /// The requests of an era that have no reply, where nothing else explains that.
-    fn find_unanswered(&mut self, era: Era, found: &mut Vec<Finding>) {
-        let mut unanswered = self.eras.observer(era).unanswered();
-        // That an early request has no reply follows from it. A side that has said nothing may not be in the log.
-        unanswered.retain(|request| {
-            let is_excused = self.requests.is_excused(request.sender, &request.id);
-            let replier = request.sender.other();
-            !request.stays_open && !is_excused && self.heard.has(replier)
-        });
-        // Those of a batch stand at one place.
-        unanswered.sort_by_cached_key(|request| {
-            (self.requests.place(request.sender, &request.id), request.sender, request.id.clone())
-        });
-        for request in unanswered {
-            let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
-            let early = self.without_reply.take(request.sender, &request.id);
-            if self.unclear.explain_unanswered(request.sender, &request.id, place) {
-                continue;
-            }
-            let observer = self.eras.observer(era);
-            let table = observer.protocol().message(request.message);
-            let method = table.map(|table| table.method.to_string()).unwrap_or_default();
-            if self.gaps.has_unread_after(place) {
-                self.summary.not_observed(format!(
-                    "the reply to `{method}` in line {}: it may stand in a line that cannot be read",
-                    place.line
-                ));
-                continue;
-            }
-            let (replier, state) = (request.sender.other(), observer.state());
-            let named = (&*method, &request.id);
-            let finding = match early {
-                Some(early) => wording::unanswered_step(place, request.sender, state, named, early.place),
-                None => wording::unanswered(place, replier, state, &method, &request.id),
-            };
-            let Some(exit) = self.heard.exit(replier) else {
-                self.emit(Some(finding), found);
-                continue;
-            };
-            // That it has exited is the cause, whatever it has left.
-            let same = Same::of_exit();
-            if !self.causes.count(&same, place) {
-                let finding = wording::unanswered_at_exit(finding, exit, &method, &request.id);
-                self.causes.remember(same, place);
-                self.emit(Some(finding), found);
-            }
-        }
+        let JudgedSession {
+            eras,
+            requests,
+            causes,
+            unclear,
+            gaps,
+            heard,
+            opening,
+            without_reply,
+            summary,
+            ..
+        } = self;
+        SessionEnd { eras, requests, causes, unclear, gaps, heard, opening, without_reply, summary }
+            .find(found)
     }
 
     /// The log does not have its beginning: it is judged from a state on, and begins in this line.

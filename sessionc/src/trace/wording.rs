@@ -8,7 +8,9 @@ use super::causes::Missing;
 use super::finding::{Code, Finding, side, with_id};
 use super::formats::record::Place;
 use super::heard::Exit;
+use super::refused::RefusedRequest;
 use super::requests::Step;
+use crate::malformed_texts::hint_of_form;
 
 /// What JSON-RPC itself demands.
 const JSON_RPC: &str = "JSON-RPC 2.0";
@@ -35,23 +37,17 @@ pub(super) fn malformed(
     }
 }
 
-/// What to do where a text is not a message, if the usual cause of the problem is known.
-pub(crate) fn hint_of_form(problem: &str) -> Option<&'static str> {
-    const HINTS: [(&str, &str); 5] = [
-        ("it is the line `", "if it is a line of a log, write logs to standard error"),
-        ("it begins with a byte order mark", "write without a byte order mark"),
-        ("EOF while parsing", "write each message whole and in one line"),
-        ("trailing characters", "end each message with a line feed, and write nothing else behind it"),
-        (
-            "the `id` of the reply is not an id",
-            "reply with the id of the request, as it came; a notification has no reply",
-        ),
-    ];
-    HINTS.into_iter().find(|(part, _)| problem.contains(part)).map(|(_, hint)| hint)
+/// What to do where a request is named with a text instead of a number, or the other way round.
+pub(crate) fn hint_of_other_type(meant: &RequestId) -> String {
+    let what = match meant {
+        RequestId::Number(_) => "the number, not a text",
+        RequestId::Text(_) => "the text, not a number",
+    };
+    format!("write the id as it came, {meant}: {what}")
 }
 
 /// An error without an id, where no message was hard to read.
-pub(super) fn complaint(place: Place, sender: Side, state: String, problem: &str) -> Finding {
+pub(crate) fn complaint(place: Place, sender: Side, state: String, problem: &str) -> Finding {
     Finding {
         place,
         code: Code::Form,
@@ -66,7 +62,7 @@ pub(super) fn complaint(place: Place, sender: Side, state: String, problem: &str
             side(sender),
             side(sender.other()),
         ),
-        hint: "answer with the id of the request".to_owned(),
+        hint: "answer with the id of the request; a notification has no answer".to_owned(),
     }
 }
 
@@ -221,6 +217,30 @@ pub(super) fn reply_to_itself(finding: Finding, sender: Side) -> Finding {
              direction there"
         ),
         ..finding
+    }
+}
+
+/// A request that a side refuses as unknown, which it has announced that it answers.
+pub(super) fn refused_though_announced(
+    place: Place,
+    sender: Side,
+    state: String,
+    RefusedRequest { method, capability }: &RefusedRequest,
+) -> Finding {
+    Finding {
+        place,
+        code: Code::Capability,
+        level: Strictness::Should,
+        blame: Some(sender),
+        rule: None,
+        state,
+        expected: vec![format!("a result of `{method}`")],
+        got: "the error -32601, method not found".to_owned(),
+        message: format!(
+            "the {} has announced `{capability}`, and refuses `{method}` as a method that it does not have",
+            side(sender)
+        ),
+        hint: format!("answer `{method}`, or do not announce `{capability}`"),
     }
 }
 

@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 16] = [
+pub(crate) const TESTS: [Test; 19] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -31,6 +31,11 @@ pub(crate) const TESTS: [Test; 16] = [
         "what_is_permitted_of_a_batch_over_http_passes",
         || run(what_is_permitted_of_a_batch_over_http_passes()),
     ),
+    ("an_answer_that_is_not_a_reply_is_named", || run(an_answer_that_is_not_a_reply_is_named())),
+    ("a_cancelled_request_may_stay_without_a_reply", || {
+        run(a_cancelled_request_may_stay_without_a_reply());
+    }),
+    ("a_client_that_names_no_session_is_named", || run(a_client_that_names_no_session_is_named())),
     ("what_is_not_a_message_passes", || run(what_is_not_a_message_passes())),
 ];
 
@@ -476,6 +481,63 @@ async fn what_is_permitted_of_a_batch_over_http_passes() {
     assert_eq!((status, &refused["id"]), (200, &json!(2)));
     assert_eq!(server.seen().pop(), Some(json!([ping])));
     assert_eq!(guard.stop().lines().count(), 1);
+}
+
+async fn an_answer_that_is_not_a_reply_is_named() {
+    for (manner, what) in [
+        (
+            "plain",
+            "the answer to the request 2 has the content type `text/plain`: send `application/json` or",
+        ),
+        (
+            "eventless",
+            "the stream that answers the request 2 ends without the reply: write each message behind",
+        ),
+        ("empty", "the answer to the request 2 is empty: send the reply in it"),
+    ] {
+        let server = Server::start(manner).await;
+        let path = record(manner);
+        let guard = Guard::start(&server.url, &["--record", path.to_str().unwrap()]);
+        assert_eq!(guard.ask(None, INITIALIZE).await.0, 200);
+        assert_eq!(guard.ask(None, INITIALIZED).await.0, 202);
+        assert_eq!(guard.ask(None, CALL).await.0, 200);
+        let reports = guard.stop();
+        let [only] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{manner}: {reports}") };
+        assert!(only.contains(what), "{only}");
+        assert!(traced(&path).contains(&("form".to_owned(), "server".to_owned())), "{:?}", traced(&path));
+    }
+}
+
+async fn a_cancelled_request_may_stay_without_a_reply() {
+    for is_cancelled in [true, false] {
+        let server = Server::start("forgets").await;
+        let guard = Guard::start(&server.url, &[]);
+        let session = guard.initialize().await;
+        let call = CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}");
+        let answer = guard.post(Some(&session), &call).send().await.unwrap();
+        if is_cancelled {
+            let params = json!({ "requestId": 2 });
+            let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+            assert_eq!(guard.ask(Some(&session), &cancel.to_string()).await.0, 202);
+        }
+        server.go();
+        answer.text().await.unwrap();
+        let reports = guard.stop();
+        assert_eq!(reports.contains("ends without the reply"), !is_cancelled, "{reports}");
+    }
+}
+
+async fn a_client_that_names_no_session_is_named() {
+    let server = Server::start("lenient").await;
+    let guard = Guard::start(&server.url, &[]);
+    assert_eq!(guard.ask(None, INITIALIZE).await.0, 200);
+    assert_eq!(guard.ask(None, INITIALIZED).await.0, 202);
+    for id in 2..5 {
+        assert_eq!(guard.ask(None, &CALL.replace("2,", &format!("{id},"))).await.0, 200);
+    }
+    let reports = guard.stop();
+    let [only] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(only.contains("the client has to send the `Mcp-Session-Id` that came with the result"), "{only}");
 }
 
 async fn what_is_not_a_message_passes() {

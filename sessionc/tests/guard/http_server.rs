@@ -88,10 +88,12 @@ fn post(state: &Arc<Served>, headers: &HeaderMap, body: &[u8]) -> Response<Body>
     };
     let opens = message["method"] == "initialize";
     let session = headers.get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
-    let has_sessions = state.manner != "sessionless";
+    let has_sessions = !matches!(state.manner, "sessionless" | "plain" | "eventless" | "empty");
     let stands_alone = message.pointer("/params/_meta").is_some();
     if has_sessions && !opens && !stands_alone {
         match session {
+            // What it says to any client.
+            None if state.manner == "lenient" => {}
             None => return status(400),
             Some(id) if !state.sessions.lock().unwrap().contains(&id) => return status(404),
             Some(_) => {}
@@ -110,9 +112,16 @@ fn post(state: &Arc<Served>, headers: &HeaderMap, body: &[u8]) -> Response<Body>
         }
         ("rejects", _) if is_first => status(401),
         (_, None) => status(202),
-        ("slow" | "breaks", Some("tools/call")) => slow(state, &message),
+        ("slow" | "breaks" | "forgets", Some("tools/call")) => slow(state, &message),
         ("asks", Some("tools/call")) => events(vec![event(&answers("asks", &message)[0])]),
         ("strays", Some("tools/call")) => json_of(&answers("strays", &message)[0]),
+        ("plain", Some("tools/call")) => {
+            let mut response = json_of(&answers("correct", &message)[0]);
+            response.headers_mut().insert("content-type", "text/plain".parse().unwrap());
+            response
+        }
+        ("eventless", Some("tools/call")) => events(vec![format!("{}\n\n", answers("correct", &message)[0])]),
+        ("empty", Some("tools/call")) => status(200),
         (manner, _) => match answers(manner, &message).as_slice() {
             [] => status(202),
             [answer] if opens => json_of(answer),
@@ -163,6 +172,9 @@ fn slow(state: &Arc<Served>, message: &Value) -> Response<Body> {
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 7, "progress": 1 } });
         send.send(Ok(event(&log).into())).await.unwrap();
         state.go.notified().await;
+        if state.manner == "forgets" {
+            return;
+        }
         if state.manner == "breaks" {
             let _ = send.send(Ok("data: {\"jso".into())).await;
             let _ = send.send(Err(Error::other("broken"))).await;

@@ -17,6 +17,14 @@ pub(crate) fn serve(manner: &str) {
                 if manner == "unversioned" {
                     answer.as_object_mut().unwrap().remove("jsonrpc");
                 }
+                if manner == "textual" && answer["id"].is_number() {
+                    answer["id"] = json!(answer["id"].to_string());
+                }
+                if manner == "silent about itself"
+                    && let Some(result) = answer["result"].as_object_mut()
+                {
+                    result.remove("capabilities");
+                }
                 say(&answer.to_string());
             }
         }
@@ -56,6 +64,17 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
                     json!({ "jsonrpc": "2.0", "id": id, "method": method })
                 };
                 vec![asks("roots/list"), asks("elicitation/create"), text("called".into())]
+            }
+            "reports late" => {
+                let params =
+                    json!({ "progressToken": message["params"]["_meta"]["progressToken"], "progress": 1 });
+                let report =
+                    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+                vec![text("called".into()), report]
+            }
+            "nameless" => {
+                let error = json!({ "code": -32603, "message": "failed" });
+                vec![json!({ "jsonrpc": "2.0", "id": null, "error": error })]
             }
             "dies" => std::process::exit(3),
             "long" => vec![text("called".repeat(1000))],

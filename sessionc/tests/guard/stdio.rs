@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::Test;
 use super::client::{
-    CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
+    CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 34] = [
+pub(crate) const TESTS: [Test; 39] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -45,6 +45,11 @@ pub(crate) const TESTS: [Test; 34] = [
         "a_reply_that_is_not_one_is_not_held_against_the_client",
         a_reply_that_is_not_one_is_not_held_against_the_client,
     ),
+    ("a_client_that_does_not_wait_is_reported_once", a_client_that_does_not_wait_is_reported_once),
+    ("a_report_after_the_reply_is_named", a_report_after_the_reply_is_named),
+    ("ids_of_another_type_are_named_once", ids_of_another_type_are_named_once),
+    ("a_result_without_capabilities_is_one_report", a_result_without_capabilities_is_one_report),
+    ("an_error_without_an_id_says_what_to_do", an_error_without_an_id_says_what_to_do),
     ("a_last_line_without_a_line_feed_is_named", a_last_line_without_a_line_feed_is_named),
     ("reports_have_three_formats", reports_have_three_formats),
 ];
@@ -643,6 +648,78 @@ fn a_reply_that_is_not_one_is_not_held_against_the_client() {
     let [first, more] = reports.as_slice() else { panic!("{reports:#?}") };
     assert!(first.contains("server: malformed message with the id 1: `jsonrpc` is missing"), "{first}");
     assert!(more.starts_with("guard: 3 more like this in all: server: "), "{more}");
+}
+
+fn a_client_that_does_not_wait_is_reported_once() {
+    let asked = ["tools/list", "prompts/list", "resources/list"];
+    let asked: Vec<String> = (2..)
+        .zip(asked)
+        .map(|(id, method)| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}\n"))
+        .collect();
+    let input = format!("{INITIALIZE}\n{INITIALIZED}\n{}", asked.concat());
+    let output = feed(guard(&["--protocol", "mcp", "--", "sh", "-c", "cat > /dev/null"]), input.as_bytes());
+    let reports = String::from_utf8(output.stderr).unwrap();
+    let early: Vec<&str> = reports.lines().filter(|line| line.contains("`AwaitingResult`")).collect();
+    let [step, request, more] = early[..] else { panic!("{reports}") };
+    assert!(step.contains("client: `notifications/initialized` is not permitted"), "{reports}");
+    assert!(request.contains("client: `tools/list` is not permitted"), "{reports}");
+    assert!(more.starts_with("guard: 2 more like this in all: "), "{reports}");
+}
+
+fn a_report_after_the_reply_is_named() {
+    let call = CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}");
+    for (more, what, passes) in [(&[][..], "server: `", true), (&["--enforce"], "server: dropped: `", false)]
+    {
+        let mut client = Client::start(guard_of("reports late", more));
+        client.initialize();
+        client.ask(&call);
+        let (_, rest, reports) = client.close();
+        assert_eq!(rest.contains("notifications/progress"), passes, "{rest}");
+        let said =
+            "notifications/progress` carries the token 7 of a request that has its reply: stop reporting";
+        assert!(reports.starts_with(&format!("guard: {what}{said}")), "{reports}");
+        assert_eq!(reports.lines().count(), 1, "{reports}");
+    }
+}
+
+fn ids_of_another_type_are_named_once() {
+    let mut client = Client::start(guard_of("textual", &[]));
+    assert_eq!(client.ask(INITIALIZE)["id"], "1");
+    client.write(&format!("{INITIALIZED}\n"));
+    client.ask(CALL);
+    let reports = client.close().2;
+    let [only] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(only.starts_with("guard: server: the server replies to the id \"1\""), "{only}");
+    assert!(only.ends_with("write the id as it came, 1: the number, not a text"), "{only}");
+}
+
+fn a_result_without_capabilities_is_one_report() {
+    let mut client = Client::start(guard_of("silent about itself", &["--payloads"]));
+    client.initialize();
+    client.ask(CALL);
+    client.ask(&CALL.replace("2,", "3,"));
+    let reports = client.close().2;
+    let [only] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(only.contains("the result of `initialize` does not have its shape: capabilities: "), "{only}");
+}
+
+fn an_error_without_an_id_says_what_to_do() {
+    let mut client = Client::start(guard_of("nameless", &[]));
+    client.initialize();
+    client.ask(CALL);
+    client.ask(&CALL.replace("2,", "3,"));
+    let wrong =
+        INITIALIZED.replace("notifications/", "notifications/x").replace("xinitialized", "initialised");
+    client.write(&format!("{wrong}\n"));
+    let reports = client.close().2;
+    let [first, unknown, more] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(
+        first.starts_with("guard: server: the server sends an error without an id, and no message"),
+        "{first}"
+    );
+    assert!(first.ends_with("answer with the id of the request; a notification has no answer"), "{first}");
+    assert!(unknown.ends_with("did you mean `notifications/initialized`?"), "{unknown}");
+    assert!(more.starts_with("guard: 1 more like this in all: server: "), "{more}");
 }
 
 fn a_last_line_without_a_line_feed_is_named() {

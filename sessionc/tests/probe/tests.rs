@@ -442,6 +442,10 @@ fn what_cannot_be_probed_is_said() {
             "it has written `{`, which is not a message: write each message as JSON on one line",
         ),
         (
+            r#"{"jsonrpc":"2.0","result":{"count":0}}"#.to_owned() + "\\n",
+            r#"it has written `{"jsonrpc":"2.0","result":{"count":0}}`, which is not a message: the reply has no `id`: reply with the id"#,
+        ),
+        (
             format!("Content-Length: {}\\r\\n\\r\\n{opened}", opened.len()),
             "it writes `Content-Length` before a message, and this protocol ends each message with its line",
         ),

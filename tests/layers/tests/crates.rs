@@ -147,6 +147,7 @@ fn the_command_line() {
             "eras",
             "unknown_revision",
             "not_received",
+            "malformed_texts",
             "event_stream",
             "framed",
             "probe",

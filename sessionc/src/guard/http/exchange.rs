@@ -173,6 +173,17 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
             parts.headers = without_length(parts.headers);
             Response::from_parts(parts, Body::from(bytes))
         }
+        Collected::Whole(bytes) if status.is_success() && !reply.asked.is_empty() => {
+            reply.mistake_of_form(&parts.headers, &bytes);
+            // A client may read the reply all the same.
+            let (passed, bytes) = match bytes.trim_ascii_start().starts_with(b"{") {
+                true => reply.message(status, bytes),
+                false => (status, bytes),
+            };
+            parts.status = passed;
+            parts.headers = without_length(parts.headers);
+            Response::from_parts(parts, Body::from(bytes))
+        }
         collected => {
             if is_rejected(status, false) {
                 // The status rejects what was sent, whatever the body says.

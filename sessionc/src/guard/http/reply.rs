@@ -8,6 +8,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::uri::Uri;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use futures_util::{StreamExt, stream};
+use mcp_protocol_machine::Excerpt;
 use mcp_protocol_machine::protocol::Side;
 use mcp_runtime::{RequestId, RpcError};
 
@@ -70,9 +71,41 @@ impl Reply {
         EnvelopeHead::of(body).id.is_some_and(|id| self.asked.contains(&id))
     }
 
+    /// Reports an answer to a request that clients do not take for one, because of its content type.
+    pub(super) fn mistake_of_form(&self, headers: &HeaderMap, body: &[u8]) {
+        let kind = headers
+            .get(CONTENT_TYPE)
+            .map(|kind| Excerpt(&String::from_utf8_lossy(kind.as_bytes())).to_string());
+        let is_empty = body.trim_ascii().is_empty();
+        let what = match kind {
+            _ if is_empty => "is empty: send the reply in it".to_owned(),
+            Some(kind) => {
+                format!("has the content type `{kind}`: send `application/json` or `text/event-stream`")
+            }
+            None => "has no content type: send `application/json` or `text/event-stream`".to_owned(),
+        };
+        self.mistake(&format!("the answer to the request {} {what}", self.requests()));
+    }
+
+    /// Reports what is wrong with the answer, unless the client waits for none: it has cancelled what it asked.
+    fn mistake(&self, what: &str) {
+        let session = &mut self.session.lock().session;
+        if session.awaits_any(&self.asked) {
+            session.mistake(Side::Server, what);
+        }
+    }
+
+    /// The ids of the requests.
+    fn requests(&self) -> String {
+        self.asked.iter().map(RequestId::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     /// Judges a body that is one message or a batch. Returns what is passed on, with its status.
     pub(super) fn message(&mut self, status: StatusCode, body: Bytes) -> (StatusCode, Bytes) {
         if body.trim_ascii().is_empty() && self.errors.is_empty() {
+            if !self.asked.is_empty() && status.is_success() {
+                self.mistake_of_form(&HeaderMap::new(), &body);
+            }
             return (status, body);
         }
         let judgement = self.judge(&body);
@@ -114,8 +147,13 @@ impl Reply {
     pub(super) fn stream(self, body: Body) -> Body {
         let limit = self.guarded.limit;
         let errors = self.errors.iter().map(|error| Event::default().with(error).into()).collect();
-        let events =
-            EventReply { reply: self, cutter: EventCutter::new(limit), ready: errors, long_passes: false };
+        let events = EventReply {
+            is_answered: self.asked.is_empty() || !self.errors.is_empty(),
+            reply: self,
+            cutter: EventCutter::new(limit),
+            ready: errors,
+            long_passes: false,
+        };
         let rest = Some((events, body.into_data_stream()));
         Body::from_stream(stream::try_unfold(rest, async |rest| {
             let Some((mut events, mut body)) = rest else { return Ok(None) };
@@ -127,6 +165,7 @@ impl Reply {
                     // A client gets no part of an event that the server has not completed.
                     Some(bytes) => events.take(&bytes?),
                     None => {
+                        events.end();
                         let last = Bytes::from(events.cutter.finish());
                         return Ok::<_, axum::Error>((!last.is_empty()).then_some((last, None)));
                     }
@@ -145,18 +184,33 @@ struct EventReply {
     ready: VecDeque<Bytes>,
     /// The long event at hand is passed on.
     long_passes: bool,
+    /// A message has come that may be a reply, or an event with an id, behind which a client may go on in another stream.
+    is_answered: bool,
 }
 
 impl EventReply {
+    /// The server has ended the stream.
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.is_answered, true) {
+            self.reply.mistake(&format!(
+                "the stream that answers the request {} ends without the reply: write each message behind `data: `, and a \
+                 blank line behind it",
+                self.reply.requests()
+            ));
+        }
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         for piece in self.cutter.feed(bytes) {
             match piece {
                 Piece::Event { bytes, event } => {
+                    self.is_answered |= event.id.is_some();
                     let is_known = event.id.as_deref().is_some_and(|id| self.reply.session.lock().knows(id));
                     let Some(message) = event.message().filter(|_| !is_known) else {
                         self.ready.push_back(bytes.into());
                         continue;
                     };
+                    self.is_answered |= EnvelopeHead::of(message).method.is_none();
                     let judgement = self.reply.judge(message);
                     match judgement.forward {
                         Forward::Whole => self.ready.push_back(bytes.into()),
@@ -167,6 +221,7 @@ impl EventReply {
                     self.ready.extend(replaced);
                 }
                 Piece::Long { bytes, begins } => {
+                    self.is_answered = true;
                     if begins {
                         let problem = self.reply.guarded.too_long();
                         let judgement =

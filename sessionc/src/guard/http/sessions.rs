@@ -42,6 +42,8 @@ struct State {
     unknown: VecDeque<Vec<u8>>,
     /// How a session began with a server that gives its sessions no ids.
     handshake: Option<Handshake>,
+    /// It was reported that messages come without the id of their session.
+    has_named_missing_id: bool,
 }
 
 /// The first request of a session, and its result.
@@ -152,6 +154,19 @@ impl Sessions {
             judge.follow([(Side::Client, &*handshake.request), (Side::Server, &*handshake.result)]);
         }
         let opens = !stands_alone && follows.is_none();
+        // The server has given ids, and this is not a message that begins a session.
+        let lacks_id =
+            opens && !state.by_id.is_empty() && !message.is_empty() && !judge.may_begin_with(message);
+        if lacks_id && !std::mem::replace(&mut state.has_named_missing_id, true) {
+            let what = "a message comes without the id of its session: the client has to send the `Mcp-Session-Id` that came \
+                        with the result of `initialize` with each message";
+            self.outputs.event(what);
+        }
+        let is_let_through = lacks_id && self.policy == Policy::Observe;
+        if is_let_through {
+            judge.began_before();
+        }
+        let opens = opens && !is_let_through;
         let session = GuardedSession::new(Some(state.count), opens, judge, self.outputs.clone());
         let session = HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new() })));
         Ok(Belongs::To { session, opens, stands_alone })

@@ -50,6 +50,15 @@ struct EnvelopeParts<'a> {
     direction: Option<Part<'a>>,
     message: Option<Part<'a>>,
     session: Option<Part<'a>>,
+    /// What few lines have. Most lines need no room for it.
+    rare: Option<Box<RareParts<'a>>>,
+    /// It has a member that messages have.
+    seems_message: bool,
+}
+
+/// What only the records of `sessionc guard` and the logs of VS Code have, and few lines of them.
+#[derive(Default)]
+struct RareParts<'a> {
     /// The bytes of a message that is not UTF-8, as `sessionc guard` records them.
     base64: Option<Part<'a>>,
     /// `guard` for what `sessionc guard` has written.
@@ -63,8 +72,6 @@ struct EnvelopeParts<'a> {
     mistake_of: Option<Part<'a>>,
     /// The code with which the server has exited.
     exited: Option<Part<'a>>,
-    /// It has a member that messages have.
-    seems_message: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -112,13 +119,13 @@ impl<'a> EnvelopeParts<'a> {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
                 "msg" | "message" | "payload" => parts.message = Some(Part::Read(value)),
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
-                "base64" => parts.base64 = Some(Part::Read(value)),
-                "by" => parts.by = Some(Part::Read(value)),
-                "not_received" => parts.not_received = Some(Part::Read(value)),
-                "begins" => parts.begins = Some(Part::Read(value)),
-                "not_recorded" => parts.not_recorded = Some(Part::Read(value)),
-                "mistake_of" => parts.mistake_of = Some(Part::Read(value)),
-                "exited" => parts.exited = Some(Part::Read(value)),
+                "base64" => parts.rare().base64 = Some(Part::Read(value)),
+                "by" => parts.rare().by = Some(Part::Read(value)),
+                "not_received" => parts.rare().not_received = Some(Part::Read(value)),
+                "begins" => parts.rare().begins = Some(Part::Read(value)),
+                "not_recorded" => parts.rare().not_recorded = Some(Part::Read(value)),
+                "mistake_of" => parts.rare().mistake_of = Some(Part::Read(value)),
+                "exited" => parts.rare().exited = Some(Part::Read(value)),
                 "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
@@ -129,6 +136,11 @@ impl<'a> EnvelopeParts<'a> {
             parts.direction = parts.direction.or(lsp_type);
         }
         Some(parts)
+    }
+
+    #[cold]
+    fn rare(&mut self) -> &mut RareParts<'a> {
+        self.rare.get_or_insert_default()
     }
 
     fn is_envelope(&self) -> bool {
@@ -156,13 +168,15 @@ impl<'a> EnvelopeParts<'a> {
             direction: part(envelope.dir.or(envelope.lsp_type.filter(|_| envelope.is_lsp.is_some()))),
             message: part(envelope.msg),
             session: part(envelope.session),
-            base64: part(envelope.base64),
-            by: part(envelope.by),
-            not_received: part(envelope.not_received),
-            begins: part(envelope.begins),
-            not_recorded: part(envelope.not_recorded),
-            mistake_of: part(envelope.mistake_of),
-            exited: part(envelope.exited),
+            rare: Some(Box::new(RareParts {
+                base64: part(envelope.base64),
+                by: part(envelope.by),
+                not_received: part(envelope.not_received),
+                begins: part(envelope.begins),
+                not_recorded: part(envelope.not_recorded),
+                mistake_of: part(envelope.mistake_of),
+                exited: part(envelope.exited),
+            })),
             // What else it has is not looked at.
             seems_message: true,
         })
@@ -320,7 +334,12 @@ fn read_parts<'a>(
     let named = parts.session.filter(|session| session.written() != "null");
     let session = named.map(|session| session.text().unwrap_or(Cow::Borrowed(session.written())));
     let session = session.as_deref();
+    let rare = parts.rare.as_deref();
     let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else {
+        if is_of_inspector(direction, message) {
+            reader.silent("it is an export of MCP Inspector, which does not say when each reply came");
+        }
+        let Some(parts) = rare else { return };
         // Other directions are those of remarks, such as what a server writes on its standard error.
         if let Some(lost) = parts.not_received {
             let (sender, kind) = (Sender::Is(Side::Client), RecordKind::NotReceived);
@@ -346,18 +365,25 @@ fn read_parts<'a>(
         }
         return;
     };
-    let is_of_guard = parts.by.and_then(Part::text).is_some_and(|by| by == "guard");
+    let is_of_guard = rare.and_then(|rare| rare.by).and_then(Part::text).is_some_and(|by| by == "guard");
     let kind = if is_of_guard { RecordKind::ByGuard } else { RecordKind::Sent };
     let record = Record { place, sender, session, kind, message: message.message() };
     match message.text() {
         // What was not JSON, or was recorded without a look at it.
         Some(raw) => {
-            let bytes = parts.base64.and_then(Part::text).and_then(|text| STANDARD.decode(&*text).ok());
+            let base64 = rare.and_then(|rare| rare.base64);
+            let bytes = base64.and_then(Part::text).and_then(|text| STANDARD.decode(&*text).ok());
             let bytes = bytes.as_deref().unwrap_or(raw.as_bytes());
             reader.message(Record { message: bytes.into(), ..record });
         }
         None => reader.message(record),
     }
+}
+
+/// Whether this is an entry that MCP Inspector exports: it says what a message is in place of where it goes.
+fn is_of_inspector(direction: Part<'_>, message: Part<'_>) -> bool {
+    let is_kind = |direction: Cow<'_, str>| matches!(&*direction, "request" | "response" | "notification");
+    direction.text().is_some_and(is_kind) && message.written().starts_with('{')
 }
 
 /// Whether a list has envelopes in it, as its first element shows.

@@ -487,11 +487,45 @@ fn what_usually_makes_a_text_malformed_is_named() {
             "reply with the id of the request, as it came; a notification has no reply",
         ),
         ("[1", "write each message whole and in one line"),
-        (r#"{"id":1,"result":{}}"#, "write one whole message, as JSON-RPC has it"),
+        (
+            r#"{"jsonrpc":"2.0","result":{}}"#,
+            "reply with the id of the request, as it came; a notification has no reply",
+        ),
+        (r#"{"id":1,"result":{}}"#, r#"add `"jsonrpc":"2.0"` to each message"#),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#,
+            "leave out the other one, also if it is null",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            "a notification has no `id`, not even one that is null",
+        ),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "write one whole message, as JSON-RPC has it"),
     ];
     for (text, hint) in hints {
         let found = trace(json!({ "dir": "s2c-raw", "msg": text }).to_string() + "\n");
         assert_eq!(found.findings[0]["hint"], hint, "{text}: {found:#?}");
+    }
+}
+
+#[test]
+fn an_id_of_another_type_is_said_as_it_came() {
+    let log = messages("whole-2025-11-25");
+    let (request, reply) = plain(&log)[0];
+    let id = log[request].1["id"].clone();
+    let number = id.as_i64().unwrap();
+    let mut of_reply = log.clone();
+    of_reply[reply].1["id"] = json!(number.to_string());
+    let (side, _) = log[request];
+    let params = json!({ "requestId": number.to_string() });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    let mut of_cancel = log.clone();
+    of_cancel.insert(request + 1, (side, cancel));
+    for (log, place) in [(of_reply, reply + 1), (of_cancel, request + 2)] {
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(place as u64, "correlation".to_owned())], "{found:#?}");
+        let hint = format!("write the id as it came, {number}: the number, not a text");
+        assert_eq!(found.findings[0]["hint"], hint, "{found:#?}");
     }
 }
 

@@ -516,6 +516,21 @@ fn what_cannot_be_used_is_said() {
     ] {
         assert!(fails(&[&mcp[..], &["-"]].concat(), silent).contains("no message: the Python SDK logs"));
     }
+    let exported = r#"[
+  {
+    "id": "5f1c",
+    "timestamp": "2026-11-29T10:00:00.000Z",
+    "direction": "request",
+    "origin": "client",
+    "message": { "jsonrpc": "2.0", "id": 1, "method": "tools/list" },
+    "response": { "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } },
+    "duration": 3
+  }
+]"#;
+    assert!(
+        fails(&[&mcp[..], &["-"]].concat(), exported)
+            .contains("no message: it is an export of MCP Inspector")
+    );
     let log = fails(&["tests/traffic/whole-2025-11-25.jsonl"], "");
     assert!(
         log.contains("is a log and no protocol is named: write `sessionc trace --protocol mcp tests/"),

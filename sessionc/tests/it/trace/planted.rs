@@ -70,7 +70,7 @@ fn a_finding_says_all_that_is_needed_to_mend_it() {
         "expected": ["a string at `name`"],
         "got": format!("`tools/call` with the id {}: nothing at `name`", log[call - 1].1["id"]),
         "message": "`tools/call` does not have its shape: name: expected a string, found nothing",
-        "hint": "correct `name` in the payload",
+        "hint": "add `name` to the payload",
     });
     assert_eq!(found.findings, [expected]);
 }
