@@ -9,6 +9,7 @@ use super::announced::{
 use super::found::{Break, Pairing, Rule, declared};
 use super::readings::{Reading, plain, readings};
 use super::shapes::may_hold;
+use super::version::Version;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -108,6 +109,14 @@ fn only_during_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading
     Some(only_during(pairing, sender, (reading.sent, reading.read_as), during))
 }
 
+/// Whether a side may grant capabilities while the session runs.
+fn grants(version: &Version<'_>, side: Side) -> bool {
+    version.declarations.indices().any(|index| {
+        let grants = version.message(index).is_some_and(|message| message.table.grants.is_some());
+        grants && version.senders(index).contains(&side)
+    })
+}
+
 /// A capability that a receiver demands for a message.
 struct Asked<'a> {
     pairing: &'a Pairing<'a>,
@@ -127,7 +136,9 @@ impl Asked<'_> {
         let whose = holder(self.requirement, self.sender);
         self.sent.table.requires.iter().any(|own| {
             holder(own, self.sender) == whose
+                // To announce a part is to announce what is around it, to grant a part is not.
                 && path(version, own).starts_with(wanted)
+                && (path(version, own) == wanted || !grants(self.pairing.version(whose), whose))
                 && match (&own.condition, &self.requirement.condition) {
                     (None, _) => true,
                     (Some(own_condition), Some(condition)) if own.unless == self.requirement.unless => {

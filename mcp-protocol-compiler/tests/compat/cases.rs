@@ -414,6 +414,30 @@ fn a_method_by_which_capabilities_are_granted_stands_for_the_same_ones() {
 }
 
 #[test]
+fn a_part_that_is_granted_is_not_what_is_around_it() {
+    let file = |capability: &str, verb: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" (_) -> Welcome (_)\n\
+             notification Ring \"ring\" requires client.{capability}\nnotification Now \"now\" (_) {verb}\n\
+             capabilities client = Hello.can\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = !Hello . ?Welcome . ( *( !Ring . End ), *( !Now . End ) )\n"
+        )
+    };
+    let of_old_client = |verb: &str| {
+        let found = lines(&file("bell.loud", verb), &file("bell", verb));
+        found.into_iter().filter(|line| line.starts_with("old-new")).collect::<Vec<_>>()
+    };
+    assert_eq!(of_old_client(""), [""; 0]);
+    assert_eq!(
+        of_old_client("grants what"),
+        [
+            "old-new C0003 the new server accepts `ring` only if the old client has announced `bell`, which the old client \
+             does not ask for"
+        ]
+    );
+}
+
+#[test]
 fn what_one_side_alone_grants_matters_where_a_message_requires_it() {
     let file = |verb: &str, requires: &str| {
         format!(
