@@ -35,12 +35,12 @@ impl Violation {
     }
 }
 
-/// The name of a rule; one of several words is quoted.
+/// The name of a rule; one of several words is quoted. `C1, L8` are two rules of one word each.
 struct RuleName<'a>(&'a str);
 
 impl fmt::Display for RuleName<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.contains(char::is_whitespace) {
+        match self.0.split(',').any(|name| name.trim().contains(char::is_whitespace)) {
             true => write!(formatter, "\"{}\"", self.0),
             false => formatter.write_str(self.0),
         }
