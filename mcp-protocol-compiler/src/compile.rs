@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{Automaton, Built, Lowered};
-use crate::checks::{alternatives, announcements, during, gates, messages, names, pages, shapes, unused};
+use crate::checks::{
+    alternatives, announcements, during, gates, messages, names, pages, read_otherwise, shapes, unused,
+};
 use crate::compiled::Compiled;
 use crate::consequences::{self, Unread};
 use crate::declarations::Resolution;
@@ -278,6 +280,7 @@ fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic
     found.extend(announcements::check(&compiled));
     found.extend(gates::check(&compiled));
     found.extend(during::check(&compiled));
+    found.extend(read_otherwise::check(&compiled));
     if let Some(role) = resolution.roles.first() {
         found.extend(unused::check(&compiled, role.name.span.file));
     }

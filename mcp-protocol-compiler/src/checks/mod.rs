@@ -10,6 +10,7 @@ pub mod messages;
 pub mod names;
 mod not_running;
 pub mod pages;
+pub mod read_otherwise;
 pub(crate) mod shapes;
 pub(crate) mod typed_api;
 pub mod unused;

@@ -5,7 +5,9 @@
 
 use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex, Side};
 
-use super::announced::{AllWithheld, Announceable, holder, is_default, is_open, path};
+use super::announced::{
+    AllWithheld, Announceable, holder, is_default, is_open, may_come_before_announcement, path,
+};
 use super::found::Pairing;
 use super::shapes::{may_hold, names, restricted};
 use super::version::Version;
@@ -51,10 +53,14 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
             });
             // A message whose capability was not announced does not exist, if there is one without a condition: that is read.
             let plain = plain(receiver, read_as);
+            // All of the sender's are open for a receiver to which it has announced nothing so far.
+            let is_open_at_first =
+                is_open(receiver, sender) && may_come_before_announcement((version, sender), sent, sender);
             let exists = receiver.message(read_as).is_some_and(|message| {
                 let mut of_sender = message.table.requires.iter();
                 of_sender.all(|requirement| {
                     holder(requirement, sender) != sender
+                        || is_open_at_first
                         || senders.may_announce(path(receiver, requirement), |_| false)
                 })
             }) || plain.is_none();

@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 105] = pages! {
+static PAGES: [Page; 106] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -184,6 +184,7 @@ static PAGES: [Page; 105] = pages! {
     checks::unused::UNUSED_SHAPE, "S0125", "a shape that no message carries";
     findings::declarations::NO_ROUND, "S0126", "`rounds` that lead nowhere";
     checks::unused::UNUSED_KEY, "S0127", "a correlation key that no sub-session needs";
+    checks::read_otherwise::READ_OTHERWISE, "S0128", "a payload that a gate makes another message";
     findings::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

@@ -796,3 +796,34 @@ fn a_field_that_a_gate_looks_at_is_named() {
     let found = of_old_client(" requires client.rush unless gift");
     assert!(!found.is_empty(), "{found:#?}");
 }
+
+/// What a side may send before it announces, meets gates that are open until then.
+#[test]
+fn a_payload_is_read_as_a_message_whose_gate_is_open_until_the_announcement() {
+    let file = |more: &str, session: &str, first: &str| {
+        format!(
+            "protocol P \"1\"\n\
+             request Hello \"hello\" -> Welcome (_)\n\
+             {more}\
+             request Plain \"b\" ({{ g?: \"x\" | \"y\", h?: uint | null }}) -> PlainDone (_)\n\
+             capabilities server = Welcome.can open until announced\n\
+             client C\nserver S = dual C\n\
+             C = {first}( *( ?Plain . !reply . End ){session} )\n"
+        )
+    };
+    let more =
+        "request Other \"b\" if g = \"y\" ({ g: \"y\", h?: uint }) -> OtherDone (_) requires server.ask\n";
+    let old_server = |first: &str, last: &str| {
+        let session = format!(", *( ?Other . !reply . End ){last}");
+        let found = lines(&file("", last, first), &file(more, &session, first));
+        found.into_iter().filter(|line| line.contains("the old server may send")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        old_server("", ", *( !Hello . ?Welcome . End )"),
+        [
+            "new-old C0004 the old server may send `b` with null in `h`, where the new client expects a whole number that is \
+          not negative"
+        ]
+    );
+    assert_eq!(old_server("!Hello . ?Welcome . ", ""), [""; 0]);
+}

@@ -58,11 +58,13 @@ struct Peer<'a> {
     next_id: u64,
 }
 
-fn tables(text: &str) -> Arc<Protocol> {
+/// The tables of a file, and whether the compiler warns that a gate decides between two of its messages.
+fn tables(text: &str) -> (Arc<Protocol>, bool) {
     let mut read = |_: &Path| Ok(text.as_bytes().to_vec());
     let settings = Settings::default().without_tries(true);
     let compilation = compile_with(Path::new("test.session"), &mut read, settings).unwrap();
-    Arc::new(generate::machine(compilation.protocol.as_ref().unwrap()))
+    let reads_by_gate = compilation.diagnostics.iter().any(|found| found.code.0 == "S0128");
+    (Arc::new(generate::machine(compilation.protocol.as_ref().unwrap())), reads_by_gate)
 }
 
 fn comparison(old: &str, new: &str) -> Comparison {
@@ -134,8 +136,13 @@ impl<'a> Peer<'a> {
 /// Lets two peers talk, and returns the messages up to the first one that its receiver refuses, or up to where one of the
 /// two may end the session and the other does not expect it. In half of the sessions messages cross, unless a gate that
 /// opens meanwhile makes another message of them.
-fn refused(random: &mut Random, mut peers: [Peer<'_>; 2], counted: &mut Counted) -> Option<String> {
-    let is_crossing = random.percent(50) && !peers.iter().any(|peer| peer.file.reads_by_gate());
+fn refused(
+    random: &mut Random,
+    mut peers: [Peer<'_>; 2],
+    reads_by_gate: bool,
+    counted: &mut Counted,
+) -> Option<String> {
+    let is_crossing = random.percent(50) && !reads_by_gate;
     let mut said = Vec::new();
     let mut on_the_way = [VecDeque::new(), VecDeque::new()];
     let mut count = 0;
@@ -202,13 +209,13 @@ fn judge(seed: u64, counted: &mut Counted) -> Option<String> {
         counted.unread += 1;
         return None;
     };
-    let (of_old, of_new) = (tables(&old_text), tables(&new_text));
+    let ((of_old, old_by_gate), (of_new, new_by_gate)) = (tables(&old_text), tables(&new_text));
     let pairs = [((&old, &of_old), (&new, &of_new)), ((&new, &of_new), (&old, &of_old))];
     for (pair, (client, server)) in verdict.pairs.iter().zip(pairs) {
         let mut sessions = (0..SESSIONS * number("COMPAT_SESSIONS").unwrap_or(1)).filter_map(|_| {
             let peers =
                 [Peer::new(Side::Client, client.0, client.1), Peer::new(Side::Server, server.0, server.1)];
-            refused(&mut random, peers, counted)
+            refused(&mut random, peers, old_by_gate || new_by_gate, counted)
         });
         let session = sessions.next();
         drop(sessions);

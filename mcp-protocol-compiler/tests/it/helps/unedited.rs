@@ -43,6 +43,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("put a record on the way, for instance", "what the record is for is the author's to say"),
     ("end the path before it", "the path may have been meant for another field"),
     ("it has no fields", "there is nothing to choose from"),
+    ("a method of its own, or", "which method, or which shape, is the author's choice"),
     ("give them different conditions", "the reply has no field to tell it by"),
     ("name one of its fields", "which of them is the author's to say"),
     ("name a field that is a `string` or an `int`", "which field is the author's to say"),

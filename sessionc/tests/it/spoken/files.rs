@@ -391,15 +391,6 @@ impl File {
         json!({ "can": can })
     }
 
-    /// Whether a gate decides between a message with a condition and one without.
-    pub(crate) fn reads_by_gate(&self) -> bool {
-        let has_gate = |place: usize| {
-            let message = self.messages[place].as_ref();
-            message.is_some_and(|message| !message.gates.is_empty() || message.during.is_some())
-        };
-        [(0, 2), (1, 2), (3, 4)].iter().any(|(one, plain)| has_gate(*one) && self.messages[*plain].is_some())
-    }
-
     /// What names a capability of a side in this file: its path, or a method that requires it.
     fn grantable(&self, side: Side) -> Vec<&'static str> {
         let mut grantable: Vec<&str> = self.named(side).into_iter().collect();

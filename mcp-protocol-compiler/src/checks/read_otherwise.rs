@@ -1,0 +1,192 @@
+//! Messages of one method that a gate decides between: a payload that crosses the opening of the gate is another message
+//! for its receiver than for its sender.
+
+use std::collections::BTreeSet;
+
+use mcp_protocol_machine::protocol::{
+    Condition, Direction, Kind, Literal, MessageIndex, Origin, Side, StateIndex, position,
+};
+
+use super::announcements::{grants, holder};
+use crate::automaton::Automaton;
+use crate::compiled::Compiled;
+use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::findings::side_word;
+use crate::source::Span;
+
+/// A payload that its receiver may read as another message, because a gate opens while it is on its way.
+pub const READ_OTHERWISE: Code = Code("S0128");
+
+/// Looks at each message with a condition and a gate that the other side opens, and at the message without a condition as
+/// which its payloads are written while the gate is closed.
+pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+    let declarations = &compiled.declarations;
+    let gated = |message: &Message| !message.during.is_empty() || !message.table.requires.is_empty();
+    let mut pairs = Vec::new();
+    for (index, message) in declarations.indices().zip(&declarations.messages) {
+        let Some(condition) = message.table.condition.as_ref().filter(|_| gated(message)) else { continue };
+        let plain = declarations.indices().zip(&declarations.messages).find(|(_, plain)| {
+            let (own, plain) = (&message.table, &plain.table);
+            own.kind == plain.kind && own.method == plain.method && plain.condition.is_none()
+        });
+        let Some((plain_index, plain)) = plain else { continue };
+        let is_method = matches!(message.table.kind, Kind::Request | Kind::Notification);
+        if is_method && may_have(declarations, plain, condition) {
+            pairs.push(Pair { gated: (index, message), plain: (plain_index, plain), condition });
+        }
+    }
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let mut reported: BTreeSet<Span> = BTreeSet::new();
+    let mut found = Vec::new();
+    // Both roles have the same messages; one of them may not be written.
+    for machine in compiled.client.iter().chain(&compiled.server) {
+        for direction in [Direction::Send, Direction::Receive] {
+            let passes = |wanted: MessageIndex| {
+                let mut edges = machine.states.iter().flat_map(|state| &state.edges);
+                edges.any(|edge| edge.direction == direction && edge.message == wanted)
+            };
+            for pair in pairs.iter().filter(|pair| passes(pair.gated.0) && passes(pair.plain.0)) {
+                let way = Way { machine, declarations, direction };
+                if let Some(opens) = way.opens_later(pair)
+                    && reported.insert(pair.gated.1.span)
+                {
+                    found.push(way.finding(pair, &opens));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A message with a condition and a gate, and the one of its method without a condition.
+struct Pair<'a> {
+    gated: (MessageIndex, &'a Message),
+    plain: (MessageIndex, &'a Message),
+    condition: &'a Condition,
+}
+
+/// The messages of one side, as one of the machines has them.
+struct Way<'a> {
+    machine: &'a Automaton,
+    declarations: &'a Declarations,
+    direction: Direction,
+}
+
+/// Whether some payload of a message may meet a condition. Members that a shape does not name are not written.
+fn may_have(declarations: &Declarations, message: &Message, condition: &Condition) -> bool {
+    let form = match &message.payload {
+        PayloadType::Shape { index, .. } => Form::Named(*index),
+        PayloadType::Any | PayloadType::Type(_) => return true,
+        PayloadType::None => return false,
+    };
+    let shapes = Shapes(&declarations.shapes);
+    let mut here: Vec<&Form> = vec![&form];
+    for key in condition.path.iter() {
+        let mut next = Vec::new();
+        for leaf in here.into_iter().flat_map(|form| shapes.leaves(form)) {
+            match leaf {
+                Form::Any | Form::Object => return true,
+                Form::Map(of) => next.push(&**of),
+                Form::List(of) if position(key).is_some() => next.push(&**of),
+                Form::Tuple(positions) => {
+                    next.extend(position(key).and_then(|at| positions.get(at)).map(|found| &found.form));
+                }
+                Form::Record(record) => match record.field(key) {
+                    Some(field) => next.push(&field.form),
+                    None if record.rest => return true,
+                    None => {}
+                },
+                _ => {}
+            }
+        }
+        here = next;
+    }
+    let wanted = condition.literal.as_deref();
+    here.into_iter().flat_map(|form| shapes.leaves(form)).any(|leaf| match (leaf, wanted) {
+        (Form::Any | Form::String, _) => true,
+        (Form::Literal(literal), Some(wanted)) => matches!(literal, Literal::Text(text) if **text == *wanted),
+        (Form::Null, _) | (_, Some(_)) => false,
+        (_, None) => true,
+    })
+}
+
+impl Way<'_> {
+    fn sender(&self) -> Side {
+        match self.direction {
+            Direction::Send => self.machine.side,
+            Direction::Receive => self.machine.side.other(),
+        }
+    }
+
+    /// What opens the gate of the first message on the side that receives it, while the sender may still send the second one.
+    fn opens_later(&self, pair: &Pair<'_>) -> Option<String> {
+        let (gated, (plain_index, plain)) = (pair.gated.1, pair.plain);
+        let receiver = self.sender().other();
+        let word = side_word(receiver);
+        // Both are sent during the same requests, so the sender knows of them.
+        let is_restricted = plain.during.iter().any(|during| during.table.condition.is_some());
+        let within = |name: &str| {
+            let mut names = plain.during.iter().flat_map(|during| &during.names);
+            !is_restricted && names.any(|(other, _)| other.text == name)
+        };
+        let mut requests = gated.during.iter().flat_map(|during| &during.names);
+        if let Some((request, _)) = requests.find(|(name, _)| !within(&name.text)) {
+            return Some(format!("sends `{}`", request.text));
+        }
+        let of_receiver = gated.table.requires.iter().find(|requirement| {
+            let also = plain.table.requires.iter().any(|other| other == *requirement);
+            !also && holder(self.machine, self.direction, requirement.holder) == receiver
+        })?;
+        let gate = self.declarations.gates.get(usize::from(of_receiver.gate.0))?;
+        if grants(self.machine, self.declarations, receiver) {
+            return Some(format!("grants `{word}.{gate}`"));
+        }
+        let announced =
+            self.declarations.announcements.iter().find(|announced| announced.table.side == receiver)?;
+        let is_late = match announced.table.message {
+            // What is open until it is announced is closed by the announcement, and not opened.
+            _ if announced.table.open => false,
+            // Each request announces.
+            None => true,
+            Some(announcement) => self.passes_before(plain_index, announcement),
+        };
+        is_late.then(|| format!("announces `{word}.{gate}`"))
+    }
+
+    /// Whether a message may pass before another one has. What happens on one of several channels says nothing of the others.
+    fn passes_before(&self, message: MessageIndex, other: MessageIndex) -> bool {
+        let place = |state: StateIndex| usize::try_from(state.0).unwrap_or(usize::MAX);
+        let (mut waiting, mut seen) = (vec![0], BTreeSet::new());
+        while let Some(index) = waiting.pop() {
+            let Some(state) = self.machine.states.get(index).filter(|_| seen.insert(index)) else { continue };
+            waiting.extend(state.parts.iter().map(|part| place(*part)));
+            for edge in state.edges.iter().filter(|edge| edge.message != other) {
+                if edge.direction == self.direction
+                    && edge.message == message
+                    && edge.origin != Origin::Closure
+                {
+                    return true;
+                }
+                waiting.push(place(edge.action.target()));
+            }
+        }
+        false
+    }
+
+    fn finding(&self, pair: &Pair<'_>, opens: &str) -> Diagnostic {
+        let (gated, plain, condition) = (pair.gated.1, pair.plain.1, pair.condition);
+        let (word, other) = (side_word(self.sender()), side_word(self.sender().other()));
+        let (name, before) = (&gated.table.name, &plain.table.name);
+        let message = format!("a `{before}` of the {word} may be read as `{name}`");
+        Diagnostic::warning(READ_OTHERWISE, gated.span, message)
+            .label(format!("what fits `{condition}` is this message once the {other} {opens}"))
+            .also(plain.span, format!("until it has received that, the {word} sends this"))
+            .with_note("what is on its way at that moment is one message for its sender and the other for its receiver")
+            .help(format!(
+                "give `{name}` a method of its own, or `{before}` a shape in which nothing fits `{condition}`"
+            ))
+    }
+}
