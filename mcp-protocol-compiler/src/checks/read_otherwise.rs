@@ -33,7 +33,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         let Some((plain_index, plain)) = plain else { continue };
         let is_method = matches!(message.table.kind, Kind::Request | Kind::Notification);
         if is_method && may_have(declarations, plain, condition) {
-            pairs.push(Pair { gated: (index, message), plain: (plain_index, plain), condition });
+            pairs.push(GatedPair { gated: (index, message), plain: (plain_index, plain), condition });
         }
     }
     if pairs.is_empty() {
@@ -49,7 +49,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                 edges.any(|edge| edge.direction == direction && edge.message == wanted)
             };
             for pair in pairs.iter().filter(|pair| passes(pair.gated.0) && passes(pair.plain.0)) {
-                let way = Way { machine, declarations, direction };
+                let way = MessageWay { machine, declarations, direction };
                 if let Some(opens) = way.opens_later(pair)
                     && reported.insert(pair.gated.1.span)
                 {
@@ -62,14 +62,14 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
 }
 
 /// A message with a condition and a gate, and the one of its method without a condition.
-struct Pair<'a> {
+struct GatedPair<'a> {
     gated: (MessageIndex, &'a Message),
     plain: (MessageIndex, &'a Message),
     condition: &'a Condition,
 }
 
 /// The messages of one side, as one of the machines has them.
-struct Way<'a> {
+struct MessageWay<'a> {
     machine: &'a Automaton,
     declarations: &'a Declarations,
     direction: Direction,
@@ -113,7 +113,7 @@ fn may_have(declarations: &Declarations, message: &Message, condition: &Conditio
     })
 }
 
-impl Way<'_> {
+impl MessageWay<'_> {
     fn sender(&self) -> Side {
         match self.direction {
             Direction::Send => self.machine.side,
@@ -122,7 +122,7 @@ impl Way<'_> {
     }
 
     /// What opens the gate of the first message on the side that receives it, while the sender may still send the second one.
-    fn opens_later(&self, pair: &Pair<'_>) -> Option<String> {
+    fn opens_later(&self, pair: &GatedPair<'_>) -> Option<String> {
         let (gated, (plain_index, plain)) = (pair.gated.1, pair.plain);
         let receiver = self.sender().other();
         let word = side_word(receiver);
@@ -176,7 +176,7 @@ impl Way<'_> {
         false
     }
 
-    fn finding(&self, pair: &Pair<'_>, opens: &str) -> Diagnostic {
+    fn finding(&self, pair: &GatedPair<'_>, opens: &str) -> Diagnostic {
         let (gated, plain, condition) = (pair.gated.1, pair.plain.1, pair.condition);
         let (word, other) = (side_word(self.sender()), side_word(self.sender().other()));
         let (name, before) = (&gated.table.name, &plain.table.name);
