@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{
 use super::announcements::{grants, holder};
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
-use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
+use crate::declarations::{Declarations, During, Form, Message, PayloadType, Shapes};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::findings::side_word;
 use crate::source::Span;
@@ -113,6 +113,13 @@ fn may_have(declarations: &Declarations, message: &Message, condition: &Conditio
     })
 }
 
+/// Whether a message is sent only while some of the requests run during which another one may be sent: the sender knows of
+/// them.
+fn is_open_whenever_sent(during: &During, plain: &Message) -> bool {
+    let is_among = |request: &MessageIndex| during.table.requests.contains(request);
+    during.table.condition.is_none() && plain.during.iter().any(|own| own.table.requests.iter().all(is_among))
+}
+
 impl MessageWay<'_> {
     fn sender(&self) -> Side {
         match self.direction {
@@ -126,14 +133,8 @@ impl MessageWay<'_> {
         let (gated, (plain_index, plain)) = (pair.gated.1, pair.plain);
         let receiver = self.sender().other();
         let word = side_word(receiver);
-        // Both are sent during the same requests, so the sender knows of them.
-        let is_restricted = plain.during.iter().any(|during| during.table.condition.is_some());
-        let within = |name: &str| {
-            let mut names = plain.during.iter().flat_map(|during| &during.names);
-            !is_restricted && names.any(|(other, _)| other.text == name)
-        };
-        let mut requests = gated.during.iter().flat_map(|during| &during.names);
-        if let Some((request, _)) = requests.find(|(name, _)| !within(&name.text)) {
+        let opens = gated.during.iter().find(|during| !is_open_whenever_sent(during, plain));
+        if let Some((request, _)) = opens.and_then(|during| during.names.first()) {
             return Some(format!("sends `{}`", request.text));
         }
         let of_receiver = gated.table.requires.iter().find(|requirement| {
