@@ -16,7 +16,11 @@ pub(crate) fn mistake_of_form(problem: &str) -> String {
 /// What to do where a text is not a message, if the usual cause of the problem is known.
 pub(crate) fn hint_of_form(problem: &str) -> Option<&'static str> {
     const REPLY: &str = "reply with the id of the request, as it came; a notification has no reply";
-    const HINTS: [(&str, &str); 10] = [
+    const HINTS: [(&str, &str); 11] = [
+        (
+            "a batch is not permitted here",
+            "only a protocol whose file says `batch` behind its version permits them",
+        ),
         ("it is the line `", "if it is a line of a log, write logs to standard error"),
         ("it begins with a byte order mark", "write without a byte order mark"),
         ("EOF while parsing", "write each message whole and in one line"),
