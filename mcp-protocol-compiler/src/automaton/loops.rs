@@ -18,7 +18,7 @@ pub(super) fn stay_in_their_channel(
         return true;
     }
     let components = components(graph.len(), |node| successors(graph, node));
-    let mut fine = true;
+    let mut crossed = Vec::new();
     for node in 0..graph.len() {
         let (parts, barrier, span): (&[NodeId], Barrier, Span) = match graph.get(node) {
             Node::Parallel(parts, span) => (parts, Barrier::Parallel, *span),
@@ -27,17 +27,26 @@ pub(super) fn stay_in_their_channel(
         };
         let own = components.get(node);
         if parts.iter().any(|part| components.get(*part) == own) {
-            fine = false;
-            // The first definition in the loop is the name a reader knows.
-            let name = (0..graph.len())
-                .filter(|other| components.get(*other) == own)
-                .find_map(|other| graph.definition(other))
-                .and_then(|index| resolution.definitions.get(index))
-                .map_or("this", |definition| definition.name.text.as_str());
-            findings.push(FindingKind::DefinitionAcross { name: name.to_owned(), barrier }.at(span));
+            crossed.push((own, barrier, span));
         }
     }
-    fine
+    for (own, barrier, span) in &crossed {
+        // What is around another one that the loop crosses is in order once that one is.
+        let is_around = |other: &Span| {
+            other != span && span.file == other.file && span.start <= other.start && other.end <= span.end
+        };
+        if crossed.iter().any(|(other, _, inner)| other == own && is_around(inner)) {
+            continue;
+        }
+        // The first definition in the loop is the name a reader knows.
+        let name = (0..graph.len())
+            .filter(|other| components.get(*other) == *own)
+            .find_map(|other| graph.definition(other))
+            .and_then(|index| resolution.definitions.get(index))
+            .map_or("this", |definition| definition.name.text.as_str());
+        findings.push(FindingKind::DefinitionAcross { name: name.to_owned(), barrier: *barrier }.at(*span));
+    }
+    crossed.is_empty()
 }
 
 fn successors(graph: &Graph<'_>, node: NodeId) -> Vec<NodeId> {

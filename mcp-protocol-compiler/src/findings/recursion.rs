@@ -107,7 +107,12 @@ pub fn definition_across(name: &str, used: Span, barrier: Barrier) -> Diagnostic
     )
     .label(format!("this {text} would be reached again and again"))
     .with_note(barrier.note())
-    .help("put the part that repeats in `*( … )`, outside the loop")
+    .help(match barrier {
+        Barrier::Parallel => "put the part that repeats in `*( … )`, outside the loop".to_owned(),
+        Barrier::Replicated => {
+            format!("`*` repeats by itself: write `End` where its instance comes to `{name}`")
+        }
+    })
 }
 
 /// `rec X . X`, `A = A`.

@@ -44,6 +44,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("end the path before it", "the path may have been meant for another field"),
     ("it has no fields", "there is nothing to choose from"),
     ("a method of its own, or", "which method, or which shape, is the author's choice"),
+    ("write `End` where its instance comes to", "the way back may lead through other definitions"),
     ("give them different conditions", "the reply has no field to tell it by"),
     ("name one of its fields", "which of them is the author's to say"),
     ("name a field that is a `string` or an `int`", "which field is the author's to say"),
