@@ -58,10 +58,18 @@ pub(in crate::compat) fn restricted(
     union(kept.collect())
 }
 
-/// What of a shape may be written as params, which are an object or a list; nothing if it is not any JSON.
+/// What of a shape may be written as params, which are an object or a list; nothing if no part of it is any JSON. What comes
+/// before that part in a union stays before it: a list is then of that kind.
 pub(in crate::compat) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Option<Form> {
-    let is_any = leaves(shapes, form).into_iter().any(|part| matches!(part, Form::Any));
-    is_any.then(|| union(vec![Form::Object, Form::List(Box::new(Form::Any))]))?
+    let parts = leaves(shapes, form);
+    if !parts.iter().any(|part| matches!(part, Form::Any)) {
+        return None;
+    }
+    let written = parts.into_iter().flat_map(|part| match part {
+        Form::Any => vec![Form::Object, Form::List(Box::new(Form::Any))],
+        part => vec![part.clone()],
+    });
+    union(written.collect())
 }
 
 /// Whether all values of a shape are lists.
