@@ -1,5 +1,6 @@
 //! What is declared, and the definitions to build machines from: what `resolve` gives and every later stage reads.
 
+pub(crate) mod restrict;
 mod shapes;
 
 use std::borrow::Cow;
@@ -75,6 +76,16 @@ impl Declarations {
             let cancels = self.message(*index).and_then(|message| message.table.cancels.as_ref());
             cancels.is_some_and(|cancels| cancels.reply_error.is_none())
         })
+    }
+
+    /// The message without a condition of the method that a message has: as that one the payloads of others are read whose
+    /// gates are closed.
+    pub fn without_condition(&self, index: MessageIndex) -> Option<MessageIndex> {
+        let own = &self.message(index)?.table;
+        let is_it = |table: &machine::Message| {
+            table.condition.is_none() && table.kind == own.kind && table.method == own.method
+        };
+        self.indices().find(|other| self.message(*other).is_some_and(|message| is_it(&message.table)))
     }
 
     /// The replies of a request, without its refusal.
@@ -160,6 +171,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Whether it may not be sent at some times, or with some announcements.
+    pub(crate) fn has_gate(&self) -> bool {
+        !self.table.requires.is_empty() || !self.during.is_empty()
+    }
+
     /// A message of which nothing is known but its name, kind and method.
     pub(crate) fn plain(name: &Name, kind: machine::Kind, method: &str) -> Self {
         Message {

@@ -215,6 +215,20 @@ impl Side {
             Side::Server => Side::Client,
         }
     }
+
+    /// How the side is called in the language: `client` or `server`.
+    ///
+    /// ```
+    /// use mcp_protocol_machine::protocol::Side;
+    ///
+    /// assert_eq!(Side::Client.other().word(), "server");
+    /// ```
+    pub const fn word(self) -> &'static str {
+        match self {
+            Side::Client => "client",
+            Side::Server => "server",
+        }
+    }
 }
 
 /// Which way a message goes, seen from the role whose machine it is.

@@ -64,10 +64,7 @@ pub(crate) fn of(protocol: &Protocol, side: Side, part: MachinePart) -> Option<M
         protocol: &protocol.name,
         version: protocol.version.as_deref(),
         role: &role.name,
-        side: match side {
-            Side::Client => "client",
-            Side::Server => "server",
-        },
+        side: side.word(),
         start: state_name(role, part.start),
         states: reachable(role, part)
             .into_iter()

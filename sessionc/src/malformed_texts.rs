@@ -1,5 +1,7 @@
 //! Texts that are not messages: what kind of mistake it is, and what to do about it.
 
+use std::fmt::Display;
+
 /// What is wrong with a text, without the place of the mistake and what else stands in the text.
 pub(crate) fn mistake_of_form(problem: &str) -> String {
     let details = [
@@ -11,6 +13,14 @@ pub(crate) fn mistake_of_form(problem: &str) -> String {
     ];
     let end = details.iter().filter_map(|detail| problem.find(detail)).min();
     problem.get(..end.unwrap_or(problem.len())).unwrap_or(problem).to_owned()
+}
+
+/// What is said of a text that is not a message, with what to do about its problem, if that is known.
+pub(crate) fn with_hint(said: impl Display, problem: &str) -> String {
+    match hint_of_form(problem) {
+        Some(hint) => format!("{said}: {hint}"),
+        None => said.to_string(),
+    }
 }
 
 /// What to do where a text is not a message, if the usual cause of the problem is known.

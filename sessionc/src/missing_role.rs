@@ -6,24 +6,25 @@ use mcp_protocol_compiler::symbols::{SymbolKind, Symbols};
 use mcp_protocol_machine::protocol::Side;
 
 /// What to write into a file that has no role of a side.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) enum RoleToAdd {
     /// A file that it imports declares one, like this.
     Imported(String),
     /// Its own role of the other side, and a name for the one that is missing.
     Dual { of: String, name: String },
     /// It has neither role.
-    #[default]
     Unknown,
 }
 
 impl RoleToAdd {
-    pub(crate) fn of(names: &Symbols, path: &Path, side: Side) -> RoleToAdd {
+    /// Looks among the names of a file and its imports, if these are known.
+    pub(crate) fn of(names: Option<&Symbols>, path: &Path, side: Side) -> RoleToAdd {
+        let Some(names) = names else { return RoleToAdd::Unknown };
         let roles = || names.all().iter().filter(|symbol| symbol.kind == SymbolKind::Role);
         let declared = |side: Side| {
             roles().flat_map(|role| role.declarations.iter().map(move |it| (role, it.item))).filter(
                 move |(_, item)| {
-                    let rest = names.sources().slice(*item).strip_prefix(word(side));
+                    let rest = names.sources().slice(*item).strip_prefix(side.word());
                     rest.is_some_and(|rest| rest.starts_with(char::is_whitespace))
                 },
             )
@@ -45,7 +46,7 @@ impl RoleToAdd {
 
     /// What is wrong, and what to add.
     pub(crate) fn write(&self, file: &Path, side: Side) -> String {
-        let (file, side) = (file.display(), word(side));
+        let (file, side) = (file.display(), side.word());
         let problem = format!("`{file}` does not declare a {side}");
         match self {
             RoleToAdd::Imported(declared) => {
@@ -54,12 +55,5 @@ impl RoleToAdd {
             RoleToAdd::Dual { of, name } => format!("{problem}: add `{side} {name} = dual {of}`"),
             RoleToAdd::Unknown => format!("{problem}: add `{side} Name` and its session type, `Name = …`"),
         }
-    }
-}
-
-fn word(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
     }
 }

@@ -42,11 +42,7 @@ pub(crate) fn choose(file: Option<&Path>, shipped: Option<Shipped>) -> Result<Ch
 /// What is wrong with a file that has no role of a side.
 pub(crate) fn without_role(path: &Path, side: Side) -> Failure {
     let names = symbols(path, &mut reader(path)).ok();
-    Failure::NoRole(
-        path.to_path_buf(),
-        side,
-        names.as_ref().map_or_else(RoleToAdd::default, |names| RoleToAdd::of(names, path, side)),
-    )
+    Failure::NoRole(path.to_path_buf(), side, RoleToAdd::of(names.as_ref(), path, side))
 }
 
 fn of_file(file: &Path) -> Result<Chosen, Failure> {

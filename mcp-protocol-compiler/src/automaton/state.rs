@@ -4,6 +4,7 @@ use mcp_protocol_machine::protocol::{
     Action, Direction, Level, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
 
+use crate::reach::reachable;
 use crate::source::Span;
 
 /// The machine of one role, with what the text says of each part.
@@ -28,6 +29,30 @@ pub struct Automaton {
     pub states: Vec<State>,
     /// The session types of `*` bodies that are longer than a request and its reply.
     pub sub_sessions: Vec<SubSessionType>,
+}
+
+impl Automaton {
+    /// Whether a message may pass in a direction before certain others have. What happens on one of several channels says
+    /// nothing of the others.
+    pub(crate) fn passes_before(
+        &self,
+        (direction, message): (Direction, MessageIndex),
+        is_after: impl Fn(MessageIndex) -> bool,
+    ) -> bool {
+        let state = |index: StateIndex| self.states.get(usize::try_from(index.0).ok()?);
+        let next = |index: StateIndex| {
+            let edges = state(index).into_iter().flat_map(|state| &state.edges);
+            let targets = edges.filter(|edge| !is_after(edge.message)).map(|edge| edge.action.target());
+            let parts = state(index).into_iter().flat_map(|state| state.parts.iter().copied());
+            parts.chain(targets).collect::<Vec<_>>()
+        };
+        let is_it = |edge: &Edge| {
+            // What comes late was sent where it is written.
+            edge.direction == direction && edge.message == message && edge.origin != Origin::Closure
+        };
+        let passes = |index| state(index).is_some_and(|state| state.edges.iter().any(is_it));
+        reachable([StateIndex(0)], next).into_iter().any(passes)
+    }
 }
 
 /// The session type of the sub-sessions of a `*` body that is longer than a request and its reply.

@@ -8,7 +8,7 @@ use crate::automaton::Automaton;
 use crate::compiled::Compiled;
 use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
-use crate::findings::{listed, side_word};
+use crate::findings::listed;
 use crate::source::Span;
 
 /// A capability of a side that announces none.
@@ -76,7 +76,7 @@ pub(super) fn holder(automaton: &Automaton, direction: Direction, holder: Holder
 /// One finding for all gates of a side, because one line is missing.
 fn never_announced(gates: &[ClosedGate<'_>], holder: Side, likely: Option<&str>) -> Option<Diagnostic> {
     let (first, others) = gates.split_first()?;
-    let word = side_word(holder);
+    let word = holder.word();
     let message = format!(
         "`{}` requires `{word}.{}`, but the {word} never announces what it can do",
         first.message.table.name, first.path

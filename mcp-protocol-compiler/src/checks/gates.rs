@@ -12,7 +12,7 @@ use crate::checks::announcements::{grants, holder};
 use crate::compiled::Compiled;
 use crate::declarations::{Announced, Declarations, Message};
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
-use crate::findings::{dotted, side_word};
+use crate::findings::dotted;
 use crate::source::Span;
 
 /// Capabilities that are announced in a message which their side never sends.
@@ -96,7 +96,7 @@ fn announced_both_ways(each: &Announced, declarations: &Declarations) -> Option<
     if other.table.message.is_none() && other.message.start > each.message.start {
         return None;
     }
-    let word = side_word(side);
+    let word = side.word();
     let message =
         format!("each request of the {word} announces its capabilities, and another item does, too");
     let finding = Diagnostic::error(ANNOUNCED_BOTH_WAYS, each.message, message)
@@ -125,7 +125,7 @@ fn own_notifications<'a>(
         gates.filter_map(move |(gate, place)| {
             let side = sender(machine, edge.direction);
             let announced = each(side).filter(|_| holder(machine, edge.direction, gate.holder) == side)?;
-            let word = side_word(side);
+            let word = side.word();
             let name = message.map_or("?", |message| &message.table.name);
             let text = format!(
                 "the notification `{name}` requires a capability of the {word}, which each of its requests announces"
@@ -326,7 +326,7 @@ impl<'a> GateWalk<'a> {
             .get(usize::from(gate.gate.0))
             .map(ToString::to_string)
             .unwrap_or_default();
-        let (word, name) = (side_word(holder), &message.table.name);
+        let (word, name) = (holder.word(), &message.table.name);
         let text = format!("`{name}` requires `{word}.{path}`, which the {word} has never announced by then");
         let finding = match nowhere || stuck {
             true => Diagnostic::error(NEVER_OPEN, edge.span, text),
@@ -376,7 +376,7 @@ fn turned(first: &Announced, second: &Announced, declarations: &Declarations) ->
     let name = |announced: &Announced| {
         announced.table.message.map(|index| declarations.message_name(index)).unwrap_or_default()
     };
-    let (word, other) = (side_word(first.table.side), side_word(second.table.side));
+    let (word, other) = (first.table.side.word(), second.table.side.word());
     let (of_first, of_second) = (name(first), name(second));
     let message = format!(
         "the {word} never sends `{of_first}`, in which it is to announce its capabilities, and the {other} never \
@@ -402,16 +402,16 @@ fn never_sent(
 ) -> Diagnostic {
     let side = announced.table.side;
     let Some(index) = announced.table.message else {
-        let word = side_word(side);
+        let word = side.word();
         let message =
             format!("the {word} never sends a request, in which it is to announce its capabilities");
         let finding = Diagnostic::error(NEVER_SENT, announced.message, message);
         return finding.help(format!("name a message that the {word} sends, and that has a payload"));
     };
-    let (word, name) = (side_word(side), declarations.message_name(index));
+    let (word, name) = (side.word(), declarations.message_name(index));
     let message = format!("the {word} never sends `{name}`, in which it is to announce its capabilities");
     let label = match said.contains(&(side.other(), index)) {
-        true => format!("only the {} sends this", side_word(side.other())),
+        true => format!("only the {} sends this", side.other().word()),
         false => "no role sends this".to_owned(),
     };
     let finding = Diagnostic::error(NEVER_SENT, announced.message, message).label(label);

@@ -3,16 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{
-    Condition, Direction, Kind, Literal, MessageIndex, Origin, Side, StateIndex, position,
-};
+use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex, Side};
 
 use super::announcements::{grants, holder};
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
-use crate::declarations::{Declarations, During, Form, Message, PayloadType, Shapes};
+use crate::declarations::restrict::may_hold;
+use crate::declarations::{Declarations, During, Form, Message, PayloadType};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::findings::side_word;
 use crate::source::Span;
 
 /// A payload that its receiver may read as another message, because a gate opens while it is on its way.
@@ -22,18 +20,16 @@ pub const READ_OTHERWISE: Code = Code("S0128");
 /// which its payloads are written while the gate is closed.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     let declarations = &compiled.declarations;
-    let gated = |message: &Message| !message.during.is_empty() || !message.table.requires.is_empty();
     let mut pairs = Vec::new();
     for (index, message) in declarations.indices().zip(&declarations.messages) {
-        let Some(condition) = message.table.condition.as_ref().filter(|_| gated(message)) else { continue };
-        let plain = declarations.indices().zip(&declarations.messages).find(|(_, plain)| {
-            let (own, plain) = (&message.table, &plain.table);
-            own.kind == plain.kind && own.method == plain.method && plain.condition.is_none()
-        });
-        let Some((plain_index, plain)) = plain else { continue };
-        let is_method = matches!(message.table.kind, Kind::Request | Kind::Notification);
-        if is_method && may_have(declarations, plain, condition) {
-            pairs.push(GatedPair { gated: (index, message), plain: (plain_index, plain), condition });
+        let is_gated = message.has_gate() && matches!(message.table.kind, Kind::Request | Kind::Notification);
+        let Some(condition) = message.table.condition.as_ref().filter(|_| is_gated) else { continue };
+        let plain = declarations.without_condition(index);
+        let Some(plain) = plain.and_then(|plain| Some((plain, declarations.message(plain)?))) else {
+            continue;
+        };
+        if may_meet(declarations, plain.1, condition) {
+            pairs.push(GatedPair { gated: (index, message), plain, condition });
         }
     }
     if pairs.is_empty() {
@@ -76,41 +72,12 @@ struct MessageWay<'a> {
 }
 
 /// Whether some payload of a message may meet a condition. Members that a shape does not name are not written.
-fn may_have(declarations: &Declarations, message: &Message, condition: &Condition) -> bool {
-    let form = match &message.payload {
-        PayloadType::Shape { index, .. } => Form::Named(*index),
-        PayloadType::Any | PayloadType::Type(_) => return true,
-        PayloadType::None => return false,
-    };
-    let shapes = Shapes(&declarations.shapes);
-    let mut here: Vec<&Form> = vec![&form];
-    for key in condition.path.iter() {
-        let mut next = Vec::new();
-        for leaf in here.into_iter().flat_map(|form| shapes.leaves(form)) {
-            match leaf {
-                Form::Any | Form::Object => return true,
-                Form::Map(of) => next.push(&**of),
-                Form::List(of) if position(key).is_some() => next.push(&**of),
-                Form::Tuple(positions) => {
-                    next.extend(position(key).and_then(|at| positions.get(at)).map(|found| &found.form));
-                }
-                Form::Record(record) => match record.field(key) {
-                    Some(field) => next.push(&field.form),
-                    None if record.rest => return true,
-                    None => {}
-                },
-                _ => {}
-            }
-        }
-        here = next;
+fn may_meet(declarations: &Declarations, message: &Message, condition: &Condition) -> bool {
+    match &message.payload {
+        PayloadType::Shape { index, .. } => may_hold(&declarations.shapes, &Form::Named(*index), condition),
+        PayloadType::Any | PayloadType::Type(_) => true,
+        PayloadType::None => false,
     }
-    let wanted = condition.literal.as_deref();
-    here.into_iter().flat_map(|form| shapes.leaves(form)).any(|leaf| match (leaf, wanted) {
-        (Form::Any | Form::String, _) => true,
-        (Form::Literal(literal), Some(wanted)) => matches!(literal, Literal::Text(text) if **text == *wanted),
-        (Form::Null, _) | (_, Some(_)) => false,
-        (_, None) => true,
-    })
 }
 
 /// Whether a message is sent only while some of the requests run during which another one may be sent: the sender knows of
@@ -132,7 +99,7 @@ impl MessageWay<'_> {
     fn opens_later(&self, pair: &GatedPair<'_>) -> Option<String> {
         let (gated, (plain_index, plain)) = (pair.gated.1, pair.plain);
         let receiver = self.sender().other();
-        let word = side_word(receiver);
+        let word = receiver.word();
         let opens = gated.during.iter().find(|during| !is_open_whenever_sent(during, plain));
         if let Some((request, _)) = opens.and_then(|during| during.names.first()) {
             return Some(format!("sends `{}`", request.text));
@@ -152,34 +119,16 @@ impl MessageWay<'_> {
             _ if announced.table.open => false,
             // Each request announces.
             None => true,
-            Some(announcement) => self.passes_before(plain_index, announcement),
+            Some(announcement) => {
+                self.machine.passes_before((self.direction, plain_index), |message| message == announcement)
+            }
         };
         is_late.then(|| format!("announces `{word}.{gate}`"))
     }
 
-    /// Whether a message may pass before another one has. What happens on one of several channels says nothing of the others.
-    fn passes_before(&self, message: MessageIndex, other: MessageIndex) -> bool {
-        let place = |state: StateIndex| usize::try_from(state.0).unwrap_or(usize::MAX);
-        let (mut waiting, mut seen) = (vec![0], BTreeSet::new());
-        while let Some(index) = waiting.pop() {
-            let Some(state) = self.machine.states.get(index).filter(|_| seen.insert(index)) else { continue };
-            waiting.extend(state.parts.iter().map(|part| place(*part)));
-            for edge in state.edges.iter().filter(|edge| edge.message != other) {
-                if edge.direction == self.direction
-                    && edge.message == message
-                    && edge.origin != Origin::Closure
-                {
-                    return true;
-                }
-                waiting.push(place(edge.action.target()));
-            }
-        }
-        false
-    }
-
     fn finding(&self, pair: &GatedPair<'_>, opens: &str) -> Diagnostic {
         let (gated, plain, condition) = (pair.gated.1, pair.plain.1, pair.condition);
-        let (word, other) = (side_word(self.sender()), side_word(self.sender().other()));
+        let (word, other) = (self.sender().word(), self.sender().other().word());
         let (name, before) = (&gated.table.name, &plain.table.name);
         let message = format!("a `{before}` of the {word} may be read as `{name}`");
         Diagnostic::warning(READ_OTHERWISE, gated.span, message)

@@ -5,9 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_protocol_machine::protocol::{
-    Condition, Direction, Holder, MessageIndex, Requirement, Side, StateIndex, Text,
-};
+use mcp_protocol_machine::protocol::{Condition, Direction, Holder, MessageIndex, Requirement, Side, Text};
 
 use super::version::Version;
 use crate::declarations::{Announced, DeclaredShape, Form, PayloadType};
@@ -142,18 +140,7 @@ pub(super) fn may_come_before_announcement(
     let announces = |message: MessageIndex| {
         announcements_of(version, side).any(|announced| announced.table.message == Some(message))
     };
-    let (mut waiting, mut reached) = (vec![StateIndex(0)], BTreeSet::new());
-    while let Some(index) = waiting.pop() {
-        let state = usize::try_from(index.0).ok().and_then(|place| role.states.get(place));
-        let Some(state) = state.filter(|_| reached.insert(index)) else { continue };
-        if state.edges.iter().any(|edge| edge.direction == Direction::Send && edge.message == message) {
-            return true;
-        }
-        waiting.extend(&state.parts);
-        let before = state.edges.iter().filter(|edge| !announces(edge.message));
-        waiting.extend(before.map(|edge| edge.action.target()));
-    }
-    false
+    role.passes_before((Direction::Send, message), announces)
 }
 
 /// When a message is never sent to a peer of another file.

@@ -7,9 +7,9 @@ use super::announced::{
     may_come_before_announcement, path,
 };
 use super::found::{Break, Pairing, Rule, declared};
-use super::readings::{Reading, plain, readings};
-use super::shapes::may_hold;
+use super::readings::{Reading, readings};
 use super::version::Version;
+use crate::declarations::restrict::may_hold;
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -100,7 +100,7 @@ fn only_during_of_reading(pairing: &Pairing<'_>, sender: Side, reading: &Reading
     let receiver = pairing.version(sender.other());
     let read_as = receiver.message(reading.read_as)?;
     sent.table.condition.as_ref()?;
-    if plain(receiver, reading.read_as).is_some() {
+    if receiver.declarations.without_condition(reading.read_as).is_some() {
         return None;
     }
     let is_asked =

@@ -8,8 +8,8 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side
 use super::announced::{AllWithheld, Announceable, Withheld, dotted, holder, path, withheld};
 use super::found::{Break, Exchanged, Pairing, Rule, declared, words};
 use super::readings::{NumberedReading, add, numbered};
-use super::shapes::may_hold;
 use crate::automaton::Automaton;
+use crate::declarations::restrict::may_hold;
 use crate::declarations::{Form, PayloadType};
 use crate::diagnostic::Diagnostic;
 use crate::relation::{Apart, Reason, Sent, apart};

@@ -7,7 +7,8 @@ use mcp_protocol_machine::protocol::{Condition, Kind, MessageIndex, Payload, Sid
 use super::announced::AllWithheld;
 use super::found::{Break, Pairing, Rule, declared};
 use super::readings::{readings, sent_form};
-use super::shapes::{Refusal, any_params, compare, is_list, restricted};
+use super::shapes::{Refusal, compare};
+use crate::declarations::restrict::{any_params, restricted};
 use crate::declarations::{Form, Message, PayloadType, Record};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -134,12 +135,7 @@ fn of_message(
         Err(()) => return (Vec::new(), Some(by_name(pairing, sender, (index, sent), (received, taken)))),
     };
     let empty_record = Form::Record(Record::default());
-    // Params that are left out are read as an object without members, or as a list without elements.
-    let absent = if is_list(&receiver.shapes.declared, &expected) {
-        Form::Tuple(Vec::new())
-    } else {
-        empty_record.clone()
-    };
+    let absent = receiver.shapes.absent_params(taken.table.shape);
     let (null, is_reply) = (Form::Null, matches!(sent.table.kind, Kind::Reply { .. }));
     let form = form.and_then(|form| sent_form(pairing, sender, index, form, withheld));
     let form = form.and_then(|form| {

@@ -9,9 +9,9 @@ use super::announced::{
     AllWithheld, Announceable, holder, is_default, is_open, may_come_before_announcement, path,
 };
 use super::found::Pairing;
-use super::shapes::{may_hold, names, restricted};
 use super::version::Version;
 use crate::automaton::{Automaton, Edge};
+use crate::declarations::restrict::{may_hold, names, restricted};
 use crate::declarations::{During, Form, Message, PayloadType};
 use crate::source::Span;
 
@@ -52,7 +52,7 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
                 !is_withheld && before((version, sender), sent).any(|(first, _)| first == own)
             });
             // A message whose capability was not announced does not exist, if there is one without a condition: that is read.
-            let plain = plain(receiver, read_as);
+            let plain = receiver.declarations.without_condition(read_as);
             // All of the sender's are open for a receiver to which it has announced nothing so far.
             let is_open_at_first =
                 is_open(receiver, sender) && may_come_before_announcement((version, sender), sent, sender);
@@ -77,7 +77,7 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
             if !form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
                 continue;
             }
-            let has_gate = receiver.message(read_as).is_some_and(has_gate);
+            let has_gate = receiver.message(read_as).is_some_and(Message::has_gate);
             let plain = plain.filter(|plain| has_gate && !is_known && *plain != received);
             found.extend(plain.map(|read_as| Reading { sent, read_as, condition: condition.clone() }));
             if exists {
@@ -100,7 +100,7 @@ fn hidden(
     version.message(sent).filter(|message| message.table.condition.is_none())?;
     let conditions = before((version, sender), own).filter(|(first, _)| {
         let is_first = pairing.received_as(sender, *first).is_some_and(|first| first < read_as);
-        !is_first && version.message(*first).is_some_and(has_gate)
+        !is_first && version.message(*first).is_some_and(Message::has_gate)
     });
     let own_condition = version.message(own).and_then(|message| message.table.condition.clone());
     let own_condition = own_condition.filter(|_| may_be_closed_for_one(pairing, sender, (own, read_as)));
@@ -113,11 +113,6 @@ fn hidden(
         // Any of these may be closed.
         _ => Some(shape.clone()),
     }
-}
-
-/// Whether a message may not be sent at some times, or with some announcements.
-fn has_gate(message: &Message) -> bool {
-    !message.table.requires.is_empty() || !message.during.is_empty()
 }
 
 /// Whether the gates of a message may be closed for the sender while they are open for the receiver.
@@ -145,17 +140,6 @@ fn may_be_closed_for_one(
                 && other.unless == requirement.unless
         });
         is_demanded && is_closed_earlier && !has_default
-    })
-}
-
-/// The message of a method without a condition, as which the payloads of closed ones are read.
-pub(super) fn plain(version: &Version<'_>, index: MessageIndex) -> Option<MessageIndex> {
-    let table = version.message(index).map(|message| &message.table)?;
-    version.declarations.indices().find(|other| {
-        let other = version.message(*other).map(|message| &message.table);
-        other.is_some_and(|other| {
-            other.condition.is_none() && other.kind == table.kind && other.method == table.method
-        })
     })
 }
 
@@ -247,7 +231,7 @@ pub(super) fn sent_form(
     let is_plain = message.table.condition.is_none();
     for (other, condition) in before((version, sender), index) {
         // What is written while the gate of the other one is closed is this message.
-        if is_plain && version.message(other).is_some_and(has_gate) {
+        if is_plain && version.message(other).is_some_and(Message::has_gate) {
             continue;
         }
         if !withheld.get(&other).is_some_and(|withheld| withheld.always) {

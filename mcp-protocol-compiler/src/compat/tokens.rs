@@ -4,8 +4,8 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Path, Side};
 
 use super::announced::{AllWithheld, dotted};
 use super::found::{Break, Pairing, Rule, declared};
-use super::shapes::may_identify;
 use super::version::Version;
+use crate::declarations::restrict::may_identify;
 use crate::declarations::{Form, PayloadType};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;

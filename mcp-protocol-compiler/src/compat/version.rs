@@ -55,10 +55,7 @@ pub struct Peer {
 
 impl fmt::Display for Peer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = match self.side {
-            Side::Client => "client",
-            Side::Server => "server",
-        };
+        let side = self.side.word();
         write!(formatter, "the {} {side}", self.age.word())
     }
 }

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::Kind;
 
-use super::phrases::{list, side_word};
+use super::phrases::list;
 use crate::ast::{GroupMember, Name, RustPath};
 use crate::declarations::{Message, Resolution, Role};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange, shorten};
@@ -298,7 +298,7 @@ pub fn unknown_role(name: &Name, known: &[String]) -> Diagnostic {
 
 /// A second `client` or `server`.
 pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
-    let word = side_word(first.side);
+    let word = first.side.word();
     Diagnostic::error(DECLARED_TWICE, name.span, format!("the {word} is declared twice"))
         .label("declared again here")
         .also(first.name.span, "first declared here")
@@ -310,9 +310,9 @@ pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
 
 /// `client Guest` and `server Guest`. `free` is a name for the second; `defined` says that a session type stands behind it.
 pub fn one_name_for_both_roles(name: &Name, first: &Role, free: Option<&str>, defined: bool) -> Diagnostic {
-    let (word, text) = (side_word(first.side.other()), &name.text);
+    let (word, text) = (first.side.other().word(), &name.text);
     let found = Diagnostic::error(DECLARED_TWICE, name.span, format!("both roles are called `{text}`"))
-        .label(format!("the {word} would have the session type of the {}", side_word(first.side)))
+        .label(format!("the {word} would have the session type of the {}", first.side.word()))
         .also(first.name.span, "first declared here");
     let written = match (free, defined) {
         (None, _) => return found.help(format!("give the {word} a name of its own")),
@@ -336,7 +336,7 @@ pub fn role_without_type(
             .label("nothing defines it");
     let near = nearest(name, unused.iter().map(|other| other.text.as_str()));
     if let Some(near) = near.and_then(|near| unused.iter().find(|other| other.text == near)) {
-        let (word, near_name) = (side_word(role.side), &near.text);
+        let (word, near_name) = (role.side.word(), &near.text);
         let diagnostic = diagnostic.also(near.span, "this belongs to no role");
         let (of_role, of_definition) = (rename(name, near_name), rename(near_name, name));
         let places = |edits: &[Edit], text: String| match edits.len() {
@@ -357,7 +357,7 @@ pub fn role_without_type(
         Some(other) => diagnostic.suggest(
             format!(
                 "derive it, `{} {name} = dual {}`, or define it, `{name} = …`",
-                side_word(role.side),
+                role.side.word(),
                 other.name.text
             ),
             [Edit::after(role.name.span, format!(" = dual {}", other.name.text))],

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Path, Side};
 
-use super::phrases::{dotted, side_word};
+use super::phrases::dotted;
 use crate::ast::JsonPath;
 use crate::declarations::path;
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
@@ -40,7 +40,7 @@ pub fn default_not_required<'p>(
     inner: Option<&Path>,
     parts: impl Iterator<Item = &'p Path>,
 ) -> Diagnostic {
-    let (word, written) = (side_word(side), dotted(path));
+    let (word, written) = (side.word(), dotted(path));
     let message = format!("no message requires `{word}.{written}`");
     let finding = Diagnostic::error(BAD_DEFAULT, default.span, message).label("this default changes nothing");
     if let Some(inner) = inner {

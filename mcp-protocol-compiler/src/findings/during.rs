@@ -2,7 +2,6 @@
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
 
-use super::phrases::side_word;
 use crate::ast::Name;
 use crate::declarations::{Declarations, Meaning, Message};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -52,7 +51,7 @@ pub fn never_runs(
     (delete, alone): (Edit, bool),
 ) -> Diagnostic {
     let (written, sent) = (&name.text, &message.table.name);
-    let (word, other) = (side_word(sender), side_word(sender.other()));
+    let (word, other) = (sender.word(), sender.other().word());
     let text = format!(
         "the {word} sends `{sent}` while a request of the {other} runs, but the {other} never sends `{written}`"
     );

@@ -18,5 +18,5 @@ pub mod replies;
 pub mod shapes;
 pub mod size;
 
+pub use phrases::list;
 pub(crate) use phrases::{NAMED, dotted, listed};
-pub use phrases::{list, side_word};

@@ -1,14 +1,6 @@
 //! Parts of sentences that several families of findings have.
 
-use mcp_protocol_machine::protocol::{Gate, Path, Side};
-
-/// How a side is called in the language.
-pub fn side_word(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
-}
+use mcp_protocol_machine::protocol::{Gate, Path};
 
 /// A path as it is written.
 pub(crate) fn dotted(path: &Path) -> String {

@@ -291,10 +291,7 @@ pub(super) fn call_name(declarations: &Declarations, index: MessageIndex) -> Str
 
 /// The module that holds a role's types.
 pub(crate) fn role_module(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
+    side.word()
 }
 
 /// The name of the enum of a request's replies.

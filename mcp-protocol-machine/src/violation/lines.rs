@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::sentence::{ExpectedList, name};
+use super::sentence::ExpectedList;
 use super::{Details, Expected, ViolationKind};
 use crate::protocol::{Direction, Strictness};
 
@@ -17,7 +17,7 @@ impl fmt::Display for Lines<'_> {
         if let Some(version) = &details.version {
             write!(formatter, " {version}")?;
         }
-        write!(formatter, "\n  role      {}, the {}", details.role, name(details.side))?;
+        write!(formatter, "\n  role      {}, the {}", details.role, details.side.word())?;
         let direction = match details.direction {
             Direction::Send => "sent by this role",
             Direction::Receive => "received by this role",
@@ -49,6 +49,6 @@ impl fmt::Display for Lines<'_> {
             Some(rule) => write!(formatter, "\n  rule      {rule}, {strictness}")?,
             None => write!(formatter, "\n  rule      none by name, {strictness}")?,
         }
-        write!(formatter, "\n  to blame  the {}", name(details.sender))
+        write!(formatter, "\n  to blame  the {}", details.sender.word())
     }
 }

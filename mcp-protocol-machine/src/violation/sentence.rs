@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Details, Expected, Got, RoundFault, Violation, ViolationKind};
 use crate::excerpt::Excerpt;
 use crate::id::RequestId;
-use crate::protocol::{Condition, Kind, Side, Strictness, Text};
+use crate::protocol::{Condition, Kind, Strictness, Text};
 
 /// How many messages a sentence names.
 const NAMED: usize = 8;
@@ -50,7 +50,7 @@ impl fmt::Display for RuleName<'_> {
 impl Details {
     pub(super) fn sentence(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (got, states) = (&self.got, Names(&self.states, "and"));
-        let (sender, other) = (name(self.sender), name(self.sender.other()));
+        let (sender, other) = (self.sender.word(), self.sender.other().word());
         let id = IdText(self.got.id.as_ref());
         match &self.kind {
             ViolationKind::NotPermitted => {
@@ -70,7 +70,7 @@ impl Details {
                 self.instead(formatter)
             }
             ViolationKind::NotNegotiated { holder, capability } => {
-                let holder = name(*holder);
+                let holder = holder.word();
                 write!(
                     formatter,
                     "{got} needs the capability `{capability}`, which the {holder} has not announced"
@@ -280,14 +280,6 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Notification => "notification",
         Kind::Reply { .. } => "reply",
         Kind::Refusal { .. } => "refusal",
-    }
-}
-
-/// A side in a sentence.
-pub(super) fn name(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
     }
 }
 

@@ -4,7 +4,7 @@
 //! output; results beyond half of what may wait are replaced by errors, as is a single result that would not fit.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{Correlation, RequestId};
+use mcp_protocol_machine::{Awaiting, Correlation, RequestId};
 
 use super::owners::batches::{BatchKey, ReplyTo};
 use super::owners::context::{Accepted, Caller};
@@ -34,13 +34,18 @@ impl Engine {
         &mut self,
         caller: Caller,
         id: &RequestId,
-        message: Option<MessageIndex>,
+        mut message: Option<MessageIndex>,
         written: &str,
     ) -> Result<(), Error> {
-        alternatives::check_reply(&self.rules, id, message, written)?;
-        version::check_reply(&self.rules, id, written)?;
-        shapes::check_reply(&self.rules, id, message, written)?;
-        judge::check_reply(&self.rules, id, message, written)?;
+        if let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Send, id) {
+            alternatives::check_reply(&self.rules, request, message, written)?;
+            version::check_reply(&self.rules, request, written)?;
+            message = message.or_else(|| self.rules.reply_of(request, written));
+            if let Some(message) = message {
+                shapes::check_reply(&self.rules, message, written)?;
+                judge::check_reply(&self.rules, id, message, written)?;
+            }
+        }
         self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
 

@@ -212,7 +212,7 @@ error_texts! {
         ),
         Self::MissingCapabilities { side, missing } => (
             "the {} lacks what this side requires: {}",
-            side_name(*side), missing.join(", ")
+            (*side).word(), missing.join(", ")
         ),
         Self::Timeout { method, after, what, .. } => ("`{method}` {what} {after:?}: see {}", what.settings()),
     }
@@ -254,13 +254,6 @@ fn protocol_name(name: &str, version: Option<&str>) -> String {
     match version.filter(|version| !version.is_empty()) {
         Some(version) => format!("{name} {version}"),
         None => name,
-    }
-}
-
-fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
     }
 }
 

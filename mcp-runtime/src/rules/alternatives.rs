@@ -1,8 +1,7 @@
 //! Messages of one method that conditions tell apart: a payload is sent only as the message that the peer will read.
 
-use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
-use mcp_protocol_machine::{Awaiting, Capabilities, Violation};
+use mcp_protocol_machine::{Capabilities, Violation};
 
 use super::method::Opening;
 use super::names::{applies, fits, on_the_wire};
@@ -49,14 +48,13 @@ pub(crate) fn check(
     compare(rules, message, read, payload)
 }
 
-/// Whether the peer will read a result as the reply that it is; without a message, as any reply at all.
+/// Whether the peer will read a result of a request as the reply that it is; without a message, as any reply at all.
 pub(crate) fn check_reply(
     rules: &Rules,
-    id: &RequestId,
+    request: MessageIndex,
     message: Option<MessageIndex>,
     written: &str,
 ) -> Result<(), Error> {
-    let Awaiting::Request(request) = rules.checker.awaiting(Direction::Send, id) else { return Ok(()) };
     if !rules.names.has_conditions() {
         return Ok(());
     }

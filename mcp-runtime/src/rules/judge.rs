@@ -145,22 +145,17 @@ pub(crate) fn answered(rules: &mut Rules, id: &RequestId) -> Result<Option<Messa
     }
 }
 
-/// Whether the protocol permits a result of this side for a request of the peer, before anything has happened. Without a
-/// message, as the reply that the result says.
+/// Whether the protocol permits a reply of this side to a request of the peer, before anything has happened.
 ///
 /// # Errors
 /// If it does not, as where the result names a sub-session that runs already.
 pub(crate) fn check_reply(
     rules: &Rules,
     id: &RequestId,
-    message: Option<MessageIndex>,
+    message: MessageIndex,
     written: &str,
 ) -> Result<(), Violation> {
-    let Awaiting::Request(request) = rules.checker.awaiting(Direction::Send, id) else { return Ok(()) };
-    let message = message.or_else(|| rules.reply_of(request, written));
-    let Some((message, table)) = message.and_then(|message| Some((message, rules.message(message)?))) else {
-        return Ok(());
-    };
+    let Some(table) = rules.message(message) else { return Ok(()) };
     let keys = Names::keys(&rules.protocol, message, Some(id), on_the_wire(table, written));
     rules.checker.check_reply(id, message, Correlation::keys(&keys))
 }

@@ -1,8 +1,7 @@
 //! Payloads and the shapes that the protocol has for them.
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Payload};
+use mcp_protocol_machine::protocol::{MessageIndex, Payload};
 use mcp_protocol_machine::shape::ShapeMismatch;
-use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::Rules;
 use super::names::{on_the_wire, to_be_read};
@@ -48,17 +47,7 @@ pub(crate) fn check(
 }
 
 /// Whether a result of this side has its shape.
-pub(crate) fn check_reply(
-    rules: &Rules,
-    id: &RequestId,
-    message: Option<MessageIndex>,
-    written: &str,
-) -> Result<(), Error> {
-    if !rules.options.judge_payloads {
-        return Ok(());
-    }
-    let Awaiting::Request(request) = rules.checker.awaiting(Direction::Send, id) else { return Ok(()) };
-    let message = message.or_else(|| rules.reply_of(request, written));
-    let table = message.and_then(|message| Some((message, rules.message(message)?)));
-    table.map_or(Ok(()), |(message, table)| check(rules, message, on_the_wire(table, written)))
+pub(crate) fn check_reply(rules: &Rules, message: MessageIndex, written: &str) -> Result<(), Error> {
+    let table = rules.message(message).filter(|_| rules.options.judge_payloads);
+    table.map_or(Ok(()), |table| check(rules, message, on_the_wire(table, written)))
 }

@@ -2,8 +2,8 @@
 //!
 //! The program gets the negotiation error in place of the payload, and decides what follows.
 
-use mcp_protocol_machine::protocol::{Direction, Field, Kind, MessageIndex, Text};
-use mcp_protocol_machine::{Awaiting, RequestId, Violation};
+use mcp_protocol_machine::Violation;
+use mcp_protocol_machine::protocol::{Field, Kind, MessageIndex, Text};
 use serde_json::{Map, Value, json};
 
 use super::names::Names;
@@ -164,9 +164,9 @@ pub(crate) fn govern(rules: &mut Rules, version: &str) {
     }
 }
 
-/// Whether this side may give the answer that announces a version: with the version that the request asked for, if
-/// this side speaks it, and else with one that it speaks.
-pub(crate) fn check_reply(rules: &Rules, id: &RequestId, written: &str) -> Result<(), Error> {
+/// Whether this side may give the answer to a request that announces a version: with the version that the request
+/// asked for, if this side speaks it, and else with one that it speaks.
+pub(crate) fn check_reply(rules: &Rules, request: MessageIndex, written: &str) -> Result<(), Error> {
     let Some(field) = rules.protocol.announced_version() else { return Ok(()) };
     let requested = rules.negotiation.requested();
     // Hardly any reply announces a version.
@@ -174,7 +174,6 @@ pub(crate) fn check_reply(rules: &Rules, id: &RequestId, written: &str) -> Resul
         return Ok(());
     }
     let asks = rules.message(field.message).map(|table| table.kind);
-    let Awaiting::Request(request) = rules.checker.awaiting(Direction::Send, id) else { return Ok(()) };
     let versions = rules.options.accepted_versions(&rules.protocol);
     let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
     let announced = at(rules, field, Some(written));

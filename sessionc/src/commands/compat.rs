@@ -8,7 +8,6 @@ use mcp_protocol_compiler::diagnostic::json::severity;
 use mcp_protocol_compiler::diagnostic::render::render;
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Label, Severity};
 use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_machine::protocol::Side;
 use serde_json::{Value, json};
 
 use crate::arguments::{Compat, OutputFormat};
@@ -93,7 +92,7 @@ fn line(sources: &SourceMap, pair: &PairVerdict, found: &Break) -> Value {
     let exchange: Vec<Value> = found
         .exchange
         .iter()
-        .map(|sent| json!({ "sender": side(sent.sender), "message": sent.message }))
+        .map(|sent| json!({ "sender": sent.sender.word(), "message": sent.message }))
         .collect();
     let witness = found.witness.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
     json!({
@@ -114,11 +113,4 @@ fn place(sources: &SourceMap, label: &Label) -> Value {
     let start = sources.start(label.span);
     let file = sources.path(label.span.file).to_string_lossy();
     json!({ "file": file, "line": start.line, "column": start.column, "text": label.text })
-}
-
-fn side(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
 }

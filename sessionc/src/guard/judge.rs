@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::head::{EnvelopeHead, id_in};
 use crate::eras::{Era, Eras, advances, awaits};
 use crate::files::Failure;
-use crate::malformed_texts::hint_of_form;
+use crate::malformed_texts::with_hint;
 use crate::not_received::NotReceived;
 use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
@@ -238,9 +238,11 @@ impl Judge {
             (ObservedKind::Notification, _, Some(StepKind::Swallowed)) => {
                 let (table, token) = (table.filter(|table| table.reports.is_some())?, one.token.as_ref()?);
                 requests.answered(asker, token)?;
+                let name = format!("`{}`", table.method);
                 return Some(format!(
-                    "`{}` carries the token {token} of a request that has its reply: stop reporting before the reply is sent",
-                    table.method
+                    "{}: {}",
+                    wording::late_report(&name, token),
+                    wording::BEFORE_THE_REPLY
                 ));
             }
             (ObservedKind::Notification, _, Some(_))
@@ -491,28 +493,21 @@ fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Opti
 /// What a report says, to a user of the command.
 fn text(observer: &Observer, observed: &Observed, report: &Report) -> String {
     match report {
-        Report::Malformed { error, .. } => {
-            if let Some(hint) = hint_of_form(&error.message) {
-                return format!("{report}: {hint}");
-            }
-        }
+        Report::Malformed { error, .. } => with_hint(report, &error.message),
         Report::Complaint { error } => {
             let finding =
                 wording::complaint(Place::default(), observed.sender, String::new(), &error.message);
-            return format!("{}: {}", finding.message, finding.hint);
+            format!("{}: {}", finding.message, finding.hint)
         }
-        Report::Violation(violation) => {
-            if let Some(hint) = hint(observer, observed, violation) {
-                return format!("{report}: {hint}");
-            }
+        Report::Violation(violation) => match hint(observer, observed, violation) {
+            Some(hint) => format!("{report}: {hint}"),
+            None => report.to_string(),
+        },
+        Report::NegotiationFailed { error } => {
+            unknown_revision::of_error(error).map_or_else(|| report.to_string(), unknown_revision::sentence)
         }
-        _ => {}
+        _ => report.to_string(),
     }
-    match report {
-        Report::NegotiationFailed { error } => unknown_revision::of_error(error),
-        _ => None,
-    }
-    .map_or_else(|| report.to_string(), unknown_revision::sentence)
 }
 
 /// What is left of a text without the messages that are refused.

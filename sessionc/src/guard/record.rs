@@ -11,7 +11,6 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_protocol_machine::protocol::Side;
 use serde_json::value::RawValue;
 
-use super::report::side;
 use crate::files::Failure;
 use crate::not_received::NotReceived;
 
@@ -128,7 +127,7 @@ fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
         Recorded::Own(..) => ", \"by\": \"guard\"".to_owned(),
         Recorded::Begins => ", \"begins\": true".to_owned(),
         Recorded::LeftOut(_) => ", \"not_recorded\": true".to_owned(),
-        Recorded::Mistake(of, _) => format!(", \"mistake_of\": \"{}\"", side(of)),
+        Recorded::Mistake(of, _) => format!(", \"mistake_of\": \"{}\"", of.word()),
         Recorded::Exited(code, _) => format!(", \"exited\": {code}"),
         Recorded::NotReceived(messages, _) if !messages.is_empty() => {
             format!(", \"not_received\": {}", serde_json::json!(messages))

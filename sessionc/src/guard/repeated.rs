@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::judge::{Remark, Treatment};
-use super::report::side;
 use crate::trace::causes::Same;
 
 /// How many different remarks of a session are distinguished; those after them are all reported.
@@ -48,7 +47,7 @@ impl RepeatedRemarks {
         let wider = same.wider().find(|wider| self.reported.contains_key(wider));
         let Some(repeated) = self.reported.get_mut(wider.as_ref().unwrap_or(same)) else {
             if place < DISTINGUISHED {
-                let report = format!("{}: {}", side(remark.sender), remark.text);
+                let report = format!("{}: {}", remark.sender.word(), remark.text);
                 self.reported.insert(same.clone(), Repeated { place, report, count: 1, said: 1 });
             }
             return RepeatSaid::Whole;

@@ -132,7 +132,7 @@ impl Open {
 
 /// `server: 40 malformed messages so far: …`
 fn counted(sender: Side, count: u64) -> LineContent {
-    LineContent::Event(format!("{}: {}", side(sender), Report::ManyMalformed { count }))
+    LineContent::Event(format!("{}: {}", sender.word(), Report::ManyMalformed { count }))
 }
 
 fn write(format: ReportFormat, line: &ReportLine) {
@@ -143,13 +143,6 @@ fn write(format: ReportFormat, line: &ReportLine) {
     };
     // Where standard error is closed, the traffic goes on without reports.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
-}
-
-pub(super) fn side(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -179,7 +172,7 @@ fn text(line: &ReportLine) -> String {
                 Treatment::Forwarded => String::new(),
                 other => format!("{}: ", treatment(other)),
             };
-            format!("guard: {session}{}: {treated}{}", side(remark.sender), remark.text)
+            format!("guard: {session}{}: {treated}{}", remark.sender.word(), remark.text)
         }
     }
 }
@@ -189,7 +182,7 @@ fn json(line: &ReportLine) -> Value {
         LineContent::Event(what) => json!({ "kind": "event", "report": what }),
         LineContent::Remark(remark) => json!({
             "kind": "message",
-            "sender": side(remark.sender),
+            "sender": remark.sender.word(),
             "level": level(remark.severity),
             "rule": remark.rule,
             "method": remark.method,
@@ -218,7 +211,7 @@ fn trace(line: &ReportLine) {
                         rpc.method = remark.method,
                         jsonrpc.request.id = remark.id.as_ref().map(tracing::field::display),
                         guard.session = session,
-                        guard.sender = side(remark.sender),
+                        guard.sender = remark.sender.word(),
                         guard.level = level(remark.severity),
                         guard.rule = remark.rule,
                         guard.treatment = treatment(remark.treatment),

@@ -14,7 +14,6 @@ use super::child::Server;
 use super::frames::{Cut, FrameCutter};
 use super::judge::{Forward, Judgement};
 use super::outlet::Outlet;
-use super::report::side;
 use super::session::GuardedSession;
 use super::streams;
 use crate::framed::framed;
@@ -208,7 +207,7 @@ impl OneWay<'_> {
         let is_open = cutter.is_within_line();
         cutter.finish(|cut| self.take(&mut session, cut));
         if is_open {
-            let sender = side(self.sender);
+            let sender = self.sender.word();
             let what = format!("the last line of the {sender} has no line feed: end each message with one");
             session.mistake(self.sender, &what);
         }
@@ -223,7 +222,7 @@ impl OneWay<'_> {
     /// Reports why the other side gets nothing more. That it does not read any more is not a failure.
     fn not_written(&self, error: &io::Error) {
         if error.kind() != io::ErrorKind::BrokenPipe {
-            let receiver = side(self.sender.other());
+            let receiver = self.sender.other().word();
             let problem = format!("nothing more passes to the {receiver}: cannot write to it: {error}");
             self.guarded.session().event(&problem);
         }

@@ -73,8 +73,7 @@ pub(super) fn execute(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Res
     };
     let mut diagram = Diagram::of(compiled, side).ok_or_else(|| {
         let names = snapshot.symbols(&entry).ok();
-        let add = names.map_or_else(RoleToAdd::default, |names| RoleToAdd::of(&names, &entry, side));
-        RpcError::invalid_params(add.write(&entry, side))
+        RpcError::invalid_params(RoleToAdd::of(names.as_ref(), &entry, side).write(&entry, side))
     })?;
     let (role, states): (_, Vec<&str>) = (diagram.role(), diagram.state_names().collect());
     if let Some(name) = &wanted.definition {

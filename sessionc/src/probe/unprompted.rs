@@ -7,7 +7,7 @@ use mcp_runtime::observer::{Observed, ObservedKind};
 use serde_json::Value;
 
 use super::verdict::worst;
-use crate::malformed_texts::{hint_of_form, mistake_of_form};
+use crate::malformed_texts::{mistake_of_form, with_hint};
 
 /// How many different messages of a session are kept.
 const MOST_OF_SESSION: usize = 100;
@@ -60,13 +60,13 @@ impl Stray {
             Report::Violation(violation) | Report::Advice(violation) => Some(violation.state_names()),
             _ => None,
         };
-        let form = match report {
-            Report::Malformed { error, .. } => Some(mistake_of_form(&error.message)),
-            _ => None,
+        let (form, rule) = match report {
+            Report::Malformed { error, .. } => {
+                (Some(mistake_of_form(&error.message)), with_hint(report, &error.message))
+            }
+            _ => (None, report.to_string()),
         };
-        let hint = form.as_ref().and_then(|_| hint_of_form(&report.to_string()));
-        let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
-        Some(Stray { name, state, level, rule: format!("{report}{hint}"), is_after_offence, form })
+        Some(Stray { name, state, level, rule, is_after_offence, form })
     }
 
     /// Whether another one says nothing more: it is the same message in the same state, on the same side of the offence.

@@ -7,7 +7,7 @@ use tokio::time::{Duration, Instant};
 
 use super::session::{Heard, Session, UnreadableText};
 use super::target::{Move, Target};
-use crate::malformed_texts::hint_of_form;
+use crate::malformed_texts::with_hint;
 
 /// How much of a message of an error is shown, in characters.
 const LONGEST: usize = 80;
@@ -213,8 +213,8 @@ async fn why_silent(session: &mut Session, method: &str) -> String {
             )
         }
         Some(UnreadableText { text, problem: Some(problem) }) => {
-            let hint = hint_of_form(&problem).map(|hint| format!(": {hint}")).unwrap_or_default();
-            format!("{silent}: it has written `{text}`, which is not a message: {problem}{hint}")
+            let said = format!("{silent}: it has written `{text}`, which is not a message: {problem}");
+            with_hint(said, &problem)
         }
         Some(UnreadableText { text, problem: None }) => format!(
             "{silent}: it has written `{text}`, which is not a message: write each message as JSON on one line, and what is \

@@ -6,7 +6,7 @@ use mcp_runtime::observer::Observed;
 use mcp_runtime::protocol::{Protocol, Side};
 use serde_json::Value;
 
-use super::finding::{Finding, side};
+use super::finding::Finding;
 use super::formats::record::Place;
 
 /// What each side has left out of the message in which it announces what it can do.
@@ -57,7 +57,7 @@ impl LeftOutAnnouncements {
         let ViolationKind::NotNegotiated { holder, capability } = &violation.kind else {
             return Some(finding);
         };
-        let (is_own, holder_name) = (*holder == violation.sender, side(*holder));
+        let (is_own, holder_name) = (*holder == violation.sender, holder.word());
         let Some(left_out) = self.of(*holder) else { return Some(finding) };
         if std::mem::replace(&mut left_out.is_reported, true) {
             return None;

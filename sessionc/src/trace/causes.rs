@@ -116,7 +116,7 @@ impl Same {
     /// The same for each message that needs a capability. A rule of another level is another mistake.
     fn of_capability(sender: Side, holder: Side, level: Strictness, capability: &str) -> Same {
         let level = finding::level(level);
-        Same::habit(Code::Capability, sender, format!("{} {level} {capability}", finding::side(holder)))
+        Same::habit(Code::Capability, sender, format!("{} {level} {capability}", holder.word()))
     }
 
     /// What it is the same as, too: where a capability is missing, so are those within it.

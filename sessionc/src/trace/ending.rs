@@ -32,14 +32,14 @@ impl SessionEnd {
     /// What is found only now goes into `found`.
     pub(super) fn find(mut self, found: &mut Vec<Finding>) -> Summary {
         let never_came = self.opening.never_came();
-        self.emit(never_came.filter(|_| self.heard.has(Side::Server)), found);
+        self.summary.emit(never_came.filter(|_| self.heard.has(Side::Server)), found);
         while let Some(missing) = self.causes.missing() {
             if self.unclear.explain_missing(missing.owed.side, missing.before) {
                 continue;
             }
             let table = self.eras.handshake().protocol().message(missing.owed.message);
             let finding = wording::missing(&missing, table);
-            self.emit(Some(finding), found);
+            self.summary.emit(Some(finding), found);
         }
         let eras = [Era::Handshake, Era::Stateless];
         for era in eras.into_iter().take(self.eras.all().count()) {
@@ -48,7 +48,7 @@ impl SessionEnd {
         // Where nothing says that the reply is missing, that the side has not waited is the mistake.
         for (asker, id, early) in self.without_reply.drain() {
             let is_known = self.heard.has(asker.other()) && !self.requests.is_excused(asker, &id);
-            self.emit(Some(early).filter(|_| is_known), found);
+            self.summary.emit(Some(early).filter(|_| is_known), found);
         }
         for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
             if !self.heard.has(side) {
@@ -98,7 +98,7 @@ impl SessionEnd {
                 None => wording::unanswered(place, replier, state, &method, &request.id),
             };
             let Some(exit) = self.heard.exit(replier) else {
-                self.emit(Some(finding), found);
+                self.summary.emit(Some(finding), found);
                 continue;
             };
             // That it has exited is the cause, whatever it has left.
@@ -106,15 +106,8 @@ impl SessionEnd {
             if !self.causes.count(&same, place) {
                 let finding = wording::unanswered_at_exit(finding, exit, &method, &request.id);
                 self.causes.remember(same, place);
-                self.emit(Some(finding), found);
+                self.summary.emit(Some(finding), found);
             }
-        }
-    }
-
-    fn emit(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
-        if let Some(finding) = finding {
-            self.summary.found(&finding);
-            found.push(finding);
         }
     }
 }

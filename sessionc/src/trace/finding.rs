@@ -96,15 +96,7 @@ pub(crate) fn level(strictness: Strictness) -> &'static str {
 
 /// Which side is to blame, in words.
 pub(crate) fn blamed(blame: Option<Side>) -> String {
-    blame.map_or_else(|| "not known".to_owned(), |blame| format!("the {}", side(blame)))
-}
-
-/// A side as a word.
-pub(crate) fn side(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
+    blame.map_or_else(|| "not known".to_owned(), |blame| format!("the {}", blame.word()))
 }
 
 impl Finding {
@@ -137,7 +129,7 @@ impl Finding {
         let expected = match &violation.kind {
             ViolationKind::Misshapen { mismatch } => vec![at(&mismatch.expected, &mismatch.path)],
             ViolationKind::NotNegotiated { holder, capability } => {
-                vec![format!("the capability `{capability}` of the {}", side(*holder))]
+                vec![format!("the capability `{capability}` of the {}", holder.word())]
             }
             _ if is_of_state => distinct(expected),
             _ => Vec::new(),
@@ -241,12 +233,12 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
             let other = violation.sender.other();
             match sent_by(protocol, other).any(|table| *table.method == *violation.got.method) {
                 true => hint_of_other(violation.sender),
-                false => format!("the {} does not send it at all", side(violation.sender)),
+                false => format!("the {} does not send it at all", violation.sender.word()),
             }
         }
         ViolationKind::NotNegotiated { holder, capability } => format!(
             "announce `{capability}` as the {} when the session begins, or do not send the message",
-            side(*holder)
+            holder.word()
         ),
         ViolationKind::NotDuring { .. } => "send it before the reply to such a request".to_owned(),
         ViolationKind::UnknownMethod => hint_of_unknown(violation, protocol, revisions),
@@ -296,8 +288,8 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
 fn hint_of_other(sender: Side) -> String {
     format!(
         "only the {0} sends it: do not send it, or, if the log takes the {0} for the {1}, correct the direction there",
-        side(sender.other()),
-        side(sender)
+        sender.other().word(),
+        sender.word()
     )
 }
 

@@ -222,7 +222,7 @@ impl JudgedSession {
                 (one.kind, &one.id, one.step)
             {
                 let early = self.without_reply.take(sender.other(), id);
-                self.emit(early, found);
+                self.summary.emit(early, found);
             }
             if let (true, ObservedKind::Request, Some(id)) = (is_early, one.kind, &one.id) {
                 self.requests.note_before_step(sender, id);
@@ -275,7 +275,7 @@ impl JudgedSession {
             request.iter().for_each(|id| self.requests.withdraw(Side::Client, id));
             if advances(&one) {
                 let early = self.causes.wait(self.eras.owed());
-                self.emit(early, found);
+                self.summary.emit(early, found);
             }
         }
         Taken::Judged
@@ -392,7 +392,7 @@ impl JudgedSession {
             let protocol = self.eras.handshake().protocol();
             let finding =
                 self.causes.assume(Finding::of_violation(place, violation, protocol, &self.revisions));
-            self.emit(finding, found);
+            self.summary.emit(finding, found);
         }
         is_taken
     }
@@ -545,7 +545,7 @@ impl JudgedSession {
             let late = observed.message.and_then(|message| self.causes.comes_late(observed.sender, message));
             if let (Some(early), Era::Handshake) = (late, era) {
                 self.requests.step_has_come();
-                self.emit(early, found);
+                self.summary.emit(early, found);
                 continue;
             }
             match report {
@@ -589,7 +589,7 @@ impl JudgedSession {
                             None => Some(it),
                         }
                     });
-                    self.emit(finding, found);
+                    self.summary.emit(finding, found);
                     self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
@@ -660,7 +660,7 @@ impl JudgedSession {
     /// What has waited for the reply that opens the session is found: the reply has come, or the session is over.
     fn emit_held(&mut self, found: &mut Vec<Finding>) {
         for finding in self.opening.release() {
-            self.emit(Some(finding), found);
+            self.summary.emit(Some(finding), found);
         }
     }
 
@@ -691,7 +691,7 @@ impl JudgedSession {
         if advances(observed) {
             self.emit_held(found);
             let early = self.causes.wait(self.eras.owed());
-            self.emit(early, found);
+            self.summary.emit(early, found);
             self.take_early_step();
             return;
         }
@@ -720,14 +720,7 @@ impl JudgedSession {
 
     fn report(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
         let finding = finding.and_then(|finding| self.causes.distinct(finding, None));
-        self.emit(finding, found);
-    }
-
-    fn emit(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
-        if let Some(finding) = finding {
-            self.summary.found(&finding);
-            found.push(finding);
-        }
+        self.summary.emit(finding, found);
     }
 
     /// The method of a message, in a sentence.

@@ -70,6 +70,14 @@ impl Summary {
         *count += 1;
     }
 
+    /// Counts a finding, and adds it to those that were found.
+    pub(super) fn emit(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
+        if let Some(finding) = finding {
+            self.found(&finding);
+            found.push(finding);
+        }
+    }
+
     pub(crate) fn found(&mut self, finding: &Finding) {
         match finding.level {
             Strictness::Must => self.must += 1,

@@ -5,7 +5,7 @@ use mcp_protocol_machine::protocol::{Level, Message, Strictness};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
 
 use super::causes::Missing;
-use super::finding::{Code, Finding, side, with_id};
+use super::finding::{Code, Finding, with_id};
 use super::formats::record::Place;
 use super::heard::Exit;
 use super::refused::RefusedRequest;
@@ -59,11 +59,19 @@ pub(crate) fn complaint(place: Place, sender: Side, state: String, problem: &str
         got: "an error without an id".to_owned(),
         message: format!(
             "the {} sends an error without an id, and no message of the {} was hard to read: {problem}",
-            side(sender),
-            side(sender.other()),
+            sender.word(),
+            sender.other().word(),
         ),
         hint: "answer with the id of the request; a notification has no answer".to_owned(),
     }
+}
+
+/// What to do about a report that is late.
+pub(crate) const BEFORE_THE_REPLY: &str = "stop reporting before the reply is sent";
+
+/// What is wrong with a report on a request that has its reply.
+pub(crate) fn late_report(name: &str, token: &Token) -> String {
+    format!("{name} carries the token {token} of a request that has its reply")
 }
 
 /// Progress of a request that has its reply; with the name of the report and its token.
@@ -83,11 +91,8 @@ pub(super) fn progress_after_reply(
         state,
         expected: vec!["nothing after the reply".to_owned()],
         got: format!("{name} with the token {token}"),
-        message: format!(
-            "{name} carries the token {token} of a request that has its reply, in line {}",
-            reply.line
-        ),
-        hint: "stop reporting before the reply is sent".to_owned(),
+        message: format!("{}, in line {}", late_report(name, token), reply.line),
+        hint: BEFORE_THE_REPLY.to_owned(),
     }
 }
 
@@ -136,7 +141,7 @@ pub(super) fn cancelled_twice(
         got: format!("{name} of the request {id}"),
         message: format!(
             "{name} names the id {id}, which the {} has cancelled before, in line {}",
-            side(sender),
+            sender.word(),
             before.line
         ),
         hint: "cancel each request once".to_owned(),
@@ -200,7 +205,7 @@ pub(super) fn unanswered_step(
     Finding {
         message: format!(
             "`{method}` with the id {id} has no reply, and the {} goes on in line {} as if it had one",
-            side(asker),
+            asker.word(),
             step.line
         ),
         hint: "answer the request first; if the reply was sent, record it, too".to_owned(),
@@ -210,7 +215,7 @@ pub(super) fn unanswered_step(
 
 /// A reply whose id is that of a running request of its own sender.
 pub(super) fn reply_to_itself(finding: Finding, sender: Side) -> Finding {
-    let (own, other) = (side(sender), side(sender.other()));
+    let (own, other) = (sender.word(), sender.other().word());
     Finding {
         hint: format!(
             "the {own} itself has sent a request with this id: if the log takes the {other} for the {own}, correct the \
@@ -238,7 +243,7 @@ pub(super) fn refused_though_announced(
         got: "the error -32601, method not found".to_owned(),
         message: format!(
             "the {} has announced `{capability}`, and refuses `{method}` as a method that it does not have",
-            side(sender)
+            sender.word()
         ),
         hint: format!("answer `{method}`, or do not announce `{capability}`"),
     }
@@ -274,7 +279,7 @@ pub(crate) fn missing(missing: &Missing, table: Option<&Message>) -> Finding {
         got: "other messages, and never this one".to_owned(),
         message: format!(
             "the {} never sends the {what} `{method}`, for which the session waits in `{}`",
-            side(owed.side),
+            owed.side.word(),
             owed.state
         ),
         hint: format!("send `{method}` first"),

@@ -17,10 +17,7 @@ pub(super) fn compare(
     side: Side,
     wire: &Wire,
 ) {
-    let word = match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    };
+    let word = side.word();
     let (Some(before), Some(after)) = (old.role(side), new.role(side)) else {
         let (one, other) = (old.role(side).map(|role| role.span), new.role(side).map(|role| role.span));
         let text = match (one, other) {

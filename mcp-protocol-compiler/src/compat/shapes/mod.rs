@@ -16,15 +16,15 @@ mod objects;
 mod pairs;
 mod path;
 mod refusals;
-mod restrict;
 mod scalars;
 
 use std::collections::HashSet;
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::shape::{Sample, Samples, judge};
+use mcp_protocol_machine::protocol::ShapeIndex;
+use mcp_protocol_machine::shape::{Sample, Samples, absent_params, judge};
 
-use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, ShapePart};
+use crate::declarations::{DeclaredShape, Form, MOST_POSITIONS, Record, ShapePart};
 use crate::source::Span;
 use alternatives::Alternatives;
 use cases::{Choosers, ChosenCase, before, cases};
@@ -36,7 +36,6 @@ use refusals::{Missing, OpenRefusal, Refusals};
 use scalars::scalars;
 
 pub(super) use refusals::Refusal;
-pub(super) use restrict::{any_params, is_list, may_hold, may_identify, names, restricted};
 
 /// How many pairs of shapes are compared for one payload.
 const MOST_PAIRS: usize = 100_000;
@@ -61,6 +60,14 @@ impl ShapeTables {
         let mut tables = Protocol::new("".into(), Vec::new().into());
         tables.shapes = declared.iter().map(DeclaredShape::table).collect();
         ShapeTables { declared: declared.to_vec(), tables }
+    }
+
+    /// What params of a shape are read as if they are left out.
+    pub(super) fn absent_params(&self, shape: Option<ShapeIndex>) -> Form {
+        match absent_params(&self.tables, shape) {
+            "[]" => Form::Tuple(Vec::new()),
+            _ => Form::Record(Record::default()),
+        }
     }
 }
 

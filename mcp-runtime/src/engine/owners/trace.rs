@@ -170,10 +170,7 @@ impl Tracer {
             "session",
             protocol = &*protocol.name,
             version = protocol.version.as_deref(),
-            side = match side {
-                Side::Client => "client",
-                Side::Server => "server",
-            },
+            side = side.word(),
             number = NUMBER.fetch_add(1, Ordering::Relaxed),
         );
         Tracer { session, notes: Mutex::default(), running: Mutex::default() }

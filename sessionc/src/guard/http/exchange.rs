@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, response};
 use mcp_protocol_machine::protocol::Side;
 use mcp_runtime::RpcError;
 
@@ -147,7 +147,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
     if content == ContentKind::Events && status.is_success() {
         return stream(reply, response);
     }
-    let (mut parts, body) = response.into_parts();
+    let (parts, body) = response.into_parts();
     let collected = match Collected::read(body, guarded.limit).await {
         Ok(collected) => collected,
         Err(problem) => {
@@ -169,9 +169,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
             if is_rejected(status, is_answered) {
                 reply.withdraw(&rejected(status));
             }
-            parts.status = passed;
-            parts.headers = without_length(parts.headers);
-            Response::from_parts(parts, Body::from(bytes))
+            with_body(parts, passed, bytes)
         }
         Collected::Whole(bytes) if status.is_success() && !reply.asked.is_empty() => {
             reply.mistake_of_form(&parts.headers, &bytes);
@@ -180,9 +178,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
                 true => reply.message(status, bytes),
                 false => (status, bytes),
             };
-            parts.status = passed;
-            parts.headers = without_length(parts.headers);
-            Response::from_parts(parts, Body::from(bytes))
+            with_body(parts, passed, bytes)
         }
         collected => {
             if is_rejected(status, false) {
@@ -192,6 +188,13 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
             Response::from_parts(parts, collected.into_body())
         }
     }
+}
+
+/// An answer of the server with the body that is passed on.
+fn with_body(mut parts: response::Parts, status: StatusCode, body: Bytes) -> Response<Body> {
+    parts.status = status;
+    parts.headers = without_length(parts.headers);
+    Response::from_parts(parts, Body::from(body))
 }
 
 /// Whether a status says that the server has not received what it was sent. Where clients send a message again because of

@@ -19,6 +19,9 @@ use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::EnvelopeHead;
 use crate::guard::judge::{Forward, Judgement, Passed, answer};
 
+/// What is wrong with an answer without a body.
+const IS_EMPTY: &str = "is empty: send the reply in it";
+
 /// The answer to one request, while it is judged.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -76,14 +79,18 @@ impl Reply {
         let kind = headers
             .get(CONTENT_TYPE)
             .map(|kind| Excerpt(&String::from_utf8_lossy(kind.as_bytes())).to_string());
-        let is_empty = body.trim_ascii().is_empty();
-        let what = match kind {
-            _ if is_empty => "is empty: send the reply in it".to_owned(),
-            Some(kind) => {
-                format!("has the content type `{kind}`: send `application/json` or `text/event-stream`")
+        match kind {
+            _ if body.trim_ascii().is_empty() => self.mistake_of_answer(IS_EMPTY),
+            Some(kind) => self.mistake_of_answer(&format!(
+                "has the content type `{kind}`: send `application/json` or `text/event-stream`"
+            )),
+            None => {
+                self.mistake_of_answer("has no content type: send `application/json` or `text/event-stream`")
             }
-            None => "has no content type: send `application/json` or `text/event-stream`".to_owned(),
-        };
+        }
+    }
+
+    fn mistake_of_answer(&self, what: &str) {
         self.mistake(&format!("the answer to the request {} {what}", self.requests()));
     }
 
@@ -104,7 +111,7 @@ impl Reply {
     pub(super) fn message(&mut self, status: StatusCode, body: Bytes) -> (StatusCode, Bytes) {
         if body.trim_ascii().is_empty() && self.errors.is_empty() {
             if !self.asked.is_empty() && status.is_success() {
-                self.mistake_of_form(&HeaderMap::new(), &body);
+                self.mistake_of_answer(IS_EMPTY);
             }
             return (status, body);
         }

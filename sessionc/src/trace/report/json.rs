@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use mcp_runtime::protocol::Side;
 use serde_json::{Value, json};
 
-use crate::trace::finding::{Finding, level, side};
+use crate::trace::finding::{Finding, level};
 use crate::trace::formats::record::Broken;
 use crate::trace::summary::Summary;
 
@@ -17,7 +18,7 @@ pub(super) fn finding(path: &Path, finding: &Finding) -> String {
         "code": finding.code.name(),
         "level": level(finding.level),
         "rule": finding.rule,
-        "blame": finding.blame.map(side),
+        "blame": finding.blame.map(Side::word),
         "state": finding.state,
         "expected": finding.expected,
         "got": finding.got,

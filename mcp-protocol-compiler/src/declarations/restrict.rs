@@ -2,25 +2,24 @@
 
 use mcp_protocol_machine::protocol::{Condition, Literal, Text, position};
 
-use super::leaves::leaves;
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Position, Record};
+use super::{Alternative, DeclaredShape, Field, Form, Position, Record, Shapes};
 use crate::source::Span;
 
 /// Whether some payload of a shape meets a condition.
-pub(in crate::compat) fn may_hold(shapes: &[DeclaredShape], form: &Form, condition: &Condition) -> bool {
+pub(crate) fn may_hold(shapes: &[DeclaredShape], form: &Form, condition: &Condition) -> bool {
     let literal = condition.literal.as_deref();
-    leaves(shapes, form).into_iter().any(|leaf| part(shapes, leaf, &condition.path, literal, true).is_some())
+    Shapes(shapes).leaves(form).any(|leaf| part(shapes, leaf, &condition.path, literal, true).is_some())
 }
 
 /// Whether a shape says that a payload may have a value at a path. One that leaves members open does not say so.
-pub(in crate::compat) fn names(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
+pub(crate) fn names(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
     any_at(shapes, form, path, &|_| true)
 }
 
 /// Whether a shape says that a payload may have a text or a number at a path.
-pub(in crate::compat) fn may_identify(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
+pub(crate) fn may_identify(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
     any_at(shapes, form, path, &|form| {
-        leaves(shapes, form).into_iter().any(|leaf| match leaf {
+        Shapes(shapes).leaves(form).any(|leaf| match leaf {
             Form::Any | Form::String | Form::Int | Form::Uint | Form::Number => true,
             Form::Literal(literal) => !matches!(literal, Literal::Bool(_)),
             _ => false,
@@ -31,7 +30,7 @@ pub(in crate::compat) fn may_identify(shapes: &[DeclaredShape], form: &Form, pat
 /// Whether one of the forms at a path is such a form.
 fn any_at(shapes: &[DeclaredShape], form: &Form, path: &[Text], which: &dyn Fn(&Form) -> bool) -> bool {
     let Some((key, rest)) = path.split_first() else { return which(form) };
-    leaves(shapes, form).into_iter().any(|leaf| match leaf {
+    Shapes(shapes).leaves(form).any(|leaf| match leaf {
         Form::Map(form) => any_at(shapes, form, rest, which),
         Form::List(form) => position(key).is_some() && any_at(shapes, form, rest, which),
         Form::Tuple(positions) => position(key)
@@ -46,22 +45,22 @@ fn any_at(shapes: &[DeclaredShape], form: &Form, path: &[Text], which: &dyn Fn(&
 
 /// The payloads of a shape that meet a condition, or those that do not, as a shape; nothing if there are none. A payload of
 /// which the shape does not say whether it does is among both.
-pub(in crate::compat) fn restricted(
+pub(crate) fn restricted(
     shapes: &[DeclaredShape],
     form: &Form,
     condition: &Condition,
     meets: bool,
 ) -> Option<Form> {
     let literal = condition.literal.as_deref();
-    let parts = leaves(shapes, form);
-    let kept = parts.into_iter().filter_map(|leaf| part(shapes, leaf, &condition.path, literal, meets));
+    let parts = Shapes(shapes).leaves(form);
+    let kept = parts.filter_map(|leaf| part(shapes, leaf, &condition.path, literal, meets));
     union(kept.collect())
 }
 
 /// What of a shape may be written as params, which are an object or a list; nothing if no part of it is any JSON. What comes
 /// before that part in a union stays before it: a list is then of that kind.
-pub(in crate::compat) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Option<Form> {
-    let parts = leaves(shapes, form);
+pub(crate) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Option<Form> {
+    let parts: Vec<&Form> = Shapes(shapes).leaves(form).collect();
     if !parts.iter().any(|part| matches!(part, Form::Any)) {
         return None;
     }
@@ -70,12 +69,6 @@ pub(in crate::compat) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Op
         part => vec![part.clone()],
     });
     union(written.collect())
-}
-
-/// Whether all values of a shape are lists.
-pub(in crate::compat) fn is_list(shapes: &[DeclaredShape], form: &Form) -> bool {
-    let leaves = leaves(shapes, form);
-    !leaves.is_empty() && leaves.iter().all(|leaf| matches!(leaf, Form::List(_) | Form::Tuple(_)))
 }
 
 fn union(parts: Vec<Form>) -> Option<Form> {
@@ -103,7 +96,7 @@ fn part(
             match position(key).and_then(|place| Some((place, positions.get(place)?))) {
                 None => (!meets).then(|| leaf.clone()),
                 Some((place, changed)) => {
-                    let parts = leaves(shapes, &changed.form);
+                    let parts = Shapes(shapes).leaves(&changed.form);
                     let kept: Vec<Form> = parts
                         .into_iter()
                         .filter_map(|leaf| part(shapes, leaf, rest, literal, meets))
@@ -116,7 +109,7 @@ fn part(
             None if meets && !record.rest => None,
             None => Some(leaf.clone()),
             Some(field) => {
-                let parts = leaves(shapes, &field.form);
+                let parts = Shapes(shapes).leaves(&field.form);
                 let kept: Vec<Form> =
                     parts.into_iter().filter_map(|leaf| part(shapes, leaf, rest, literal, meets)).collect();
                 with_field(record, field, union(kept), meets)
