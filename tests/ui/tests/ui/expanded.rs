@@ -148,7 +148,7 @@ pub(crate) fn with_shapes(random: &mut Random) -> String {
 }
 
 /// The code of a protocol, if it has no errors.
-fn code(text: &str) -> Option<String> {
+pub(crate) fn code(text: &str) -> Option<String> {
     let mut read = |_: &Path| io::Result::Ok(text.as_bytes().to_vec());
     let compilation = compile(Path::new("random.session"), &mut read).unwrap();
     let compiled = compilation.protocol.as_ref()?;

@@ -37,6 +37,7 @@ mod rustc;
 mod tasks;
 #[path = "../../../../mcp-protocol-compiler/tests/it/view.rs"]
 mod view;
+mod walks;
 
 /// The compiler whose words are recorded. Another may put them differently, so that of what it says only the gist
 /// has to be the same.
