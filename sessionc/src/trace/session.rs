@@ -511,7 +511,7 @@ impl JudgedSession {
             // The log does not say when it came.
             if kind == RecordKind::Streamed {
                 self.summary.not_observed(format!(
-                    "when the progress in line {} came, which stands in a stream: it is taken as coming before the reply",
+                    "whether the progress in line {} came before the reply: it is taken so",
                     place.line
                 ));
                 return None;

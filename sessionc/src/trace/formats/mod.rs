@@ -4,6 +4,7 @@ mod client_logs;
 mod document;
 pub(crate) mod elements;
 mod har;
+mod inspector;
 mod json_lines;
 mod list;
 mod messages;
