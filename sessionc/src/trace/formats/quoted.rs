@@ -1,5 +1,5 @@
 //! Messages with their quotes written as text: `{\"jsonrpc\": \"2.0\"}` of programs that show a text, and
-//! `{""jsonrpc"": ""2.0""}` of tables.
+//! `{""jsonrpc"": ""2.0""}` of tables; or with each backslash written twice, as `socat -v` shows bytes.
 
 use serde_json::value::RawValue;
 
@@ -11,6 +11,8 @@ pub(super) fn object(text: &str) -> Option<String> {
         first::<String>(&format!("\"{text}\""))?
     } else if inside.starts_with("\"\"") {
         text.replace("\"\"", "\"")
+    } else if text.contains("\\\\") {
+        text.replace("\\\\", "\\")
     } else {
         return None;
     };
@@ -35,7 +37,8 @@ mod tests {
             assert_eq!(object(&format!("{escaped}{behind}")).as_deref(), Some(plain), "{behind}");
             assert_eq!(object(&format!("{doubled}{behind}")).as_deref(), Some(plain), "{behind}");
         }
-        for other in [plain, r#"{\"a\": 1"#, "{\"\"a\"\": ", "{a: 1}", "{}", "a"] {
+        assert_eq!(object(&plain.replace('\\', "\\\\")).as_deref(), Some(plain));
+        for other in [r#"{"a": "\\\\""#, r#"{\"a\": 1"#, "{\"\"a\"\": ", "{a: 1}", "{}", "a"] {
             assert_eq!(object(other), None, "{other}");
         }
     }
