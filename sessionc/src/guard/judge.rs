@@ -19,6 +19,7 @@ use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
 use crate::trace::requests::{Requests, asker_of_unknown, of_other_type, progress_of};
 use crate::trace::stray_texts::StrayTexts;
+use crate::trace::unclear::UnclearMessages;
 use crate::trace::wording;
 use crate::unknown_revision;
 
@@ -120,6 +121,8 @@ pub(crate) struct Judge {
     /// What the session waits for, and what has come in its place.
     causes: Causes,
     texts: StrayTexts,
+    /// What was reported and may have been the step that the session waits for.
+    unclear: UnclearMessages,
     gaps: Gaps,
     /// The requests of both sides, where messages come in one stream: over HTTP a report may overtake the reply.
     requests: Option<Requests>,
@@ -150,9 +153,9 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        let (texts, gaps) = (StrayTexts::default(), Gaps::default());
+        let (texts, unclear, gaps) = (StrayTexts::default(), UnclearMessages::default(), Gaps::default());
         let requests = rounds.is_none().then(Requests::default);
-        Ok(Judge { policy, eras, causes, texts, gaps, requests })
+        Ok(Judge { policy, eras, causes, texts, unclear, gaps, requests })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
@@ -185,7 +188,12 @@ impl Judge {
                 false => Treatment::Forwarded,
             };
             let form = form(&mut self.texts, one, alone);
-            remark(observer, one, treatment, form, &mut judgement.remarks);
+            if treatment != Treatment::Forwarded || !follows(&self.causes, &mut self.unclear, one) {
+                remark(observer, one, treatment, form, &mut judgement.remarks);
+            }
+            if let Some(violation) = one.violation() {
+                self.unclear.note(Place::default(), violation, observer.protocol());
+            }
             judgement.remarks.extend(wrong.map(|WrongProgress { strictness, text, same }| Remark {
                 sender,
                 severity: Severity::Rule(strictness),
@@ -290,6 +298,9 @@ impl Judge {
     /// The session is over: what is said of a step that never came.
     pub(crate) fn missing(&mut self) -> Option<String> {
         let missing = self.causes.missing()?;
+        if self.unclear.explain_missing(missing.owed.side, None) {
+            return None;
+        }
         let table = self.eras.handshake().protocol().message(missing.owed.message);
         Some(wording::missing(&missing, table).message)
     }
@@ -405,6 +416,12 @@ fn stops(policy: Policy, severity: Severity) -> bool {
         (Policy::Enforce(level), Severity::Rule(strictness)) => strictness >= level,
         _ => false,
     }
+}
+
+/// Whether a message has to wait for a step of the other side that may have come, as a message which was not understood.
+fn follows(causes: &Causes, unclear: &mut UnclearMessages, observed: &Observed) -> bool {
+    let step = observed.violation().and_then(|violation| causes.to_assume(violation));
+    step.is_some_and(|(side, _)| side != observed.sender && unclear.explain_missing(side, None))
 }
 
 /// Writes the error that stands for a message which is not passed on, so that no peer waits in vain.

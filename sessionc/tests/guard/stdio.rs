@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 40] = [
+pub(crate) const TESTS: [Test; 41] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -47,6 +47,7 @@ pub(crate) const TESTS: [Test; 40] = [
     ),
     ("a_client_that_does_not_wait_is_reported_once", a_client_that_does_not_wait_is_reported_once),
     ("a_report_after_the_reply_is_named", a_report_after_the_reply_is_named),
+    ("a_step_with_a_wrong_name_is_one_report", a_step_with_a_wrong_name_is_one_report),
     ("progress_that_does_not_increase_is_named", progress_that_does_not_increase_is_named),
     ("ids_of_another_type_are_named_once", ids_of_another_type_are_named_once),
     ("a_result_without_capabilities_is_one_report", a_result_without_capabilities_is_one_report),
@@ -681,6 +682,21 @@ fn a_report_after_the_reply_is_named() {
         assert!(reports.starts_with(&format!("guard: {what}{said}")), "{reports}");
         assert_eq!(reports.lines().count(), 1, "{reports}");
     }
+}
+
+fn a_step_with_a_wrong_name_is_one_report() {
+    let mut client = Client::start(guard_of("hasty", &[]));
+    client.ask(
+        &INITIALIZE.replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{},\"elicitation\":{}}"),
+    );
+    client.write("{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n");
+    client.ask(CALL);
+    client.read();
+    client.read();
+    let reports = client.close().2;
+    let [only] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(only.contains("`initialized` is not a method that the client sends"), "{only}");
+    assert!(only.ends_with("did you mean `notifications/initialized`?"), "{only}");
 }
 
 fn progress_that_does_not_increase_is_named() {
