@@ -425,7 +425,7 @@ impl JudgedSession {
         if era == Era::Stateless {
             return;
         }
-        let Some(refused) = self.refused.note(observed, self.eras.handshake().protocol()) else { return };
+        let Some(refused) = self.refused.note(observed, self.eras.handshake()) else { return };
         let finding = wording::refused_though_announced(
             place,
             observed.sender,
