@@ -1,6 +1,7 @@
 //! Messages with their quotes written as text: `{\"jsonrpc\": \"2.0\"}` of programs that show a text, and
 //! `{""jsonrpc"": ""2.0""}` of tables; or with each backslash written twice, as `socat -v` shows bytes.
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// The object at the beginning of a text that is written so; nothing if it is not.
@@ -17,6 +18,13 @@ pub(super) fn object(text: &str) -> Option<String> {
         return None;
     };
     first::<&RawValue>(&unquoted).map(|object| object.get().to_owned())
+}
+
+/// Whether an object whose backslashes are written twice ends too early.
+pub(super) fn is_cut_off(text: &[u8]) -> bool {
+    let plain = str::from_utf8(text).ok().filter(|text| text.contains("\\\\"));
+    let plain = plain.map(|text| text.replace("\\\\", "\\"));
+    plain.is_some_and(|plain| serde_json::from_str::<IgnoredAny>(&plain).is_err_and(|error| error.is_eof()))
 }
 
 /// The value at the beginning of a text.

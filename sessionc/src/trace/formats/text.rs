@@ -143,7 +143,7 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
         "the message in the line is written as Lua shows a table: write it into the log as JSON, or record the session \
          with `sessionc guard --record`"
             .to_owned()
-    } else if error.is_eof() {
+    } else if error.is_eof() || quoted::is_cut_off(message) {
         "the message in the line does not end there: write each message whole, in one line; `socat -v` breaks those of more than \
          8 KiB, and `sessionc guard --record` none"
             .to_owned()
@@ -270,6 +270,10 @@ mod tests {
     fn text_without_a_message_is_passed_over_and_half_a_message_is_not() {
         assert_eq!(is("listening on {\"port\":3000}"), []);
         let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", look).broken;
+        assert!(broken[0].1.contains("does not end there: write each message whole"), "{broken:?}");
+        // As `socat -v` shows it.
+        let shown = r#"{"jsonrpc":"2.0","id":1,"result":{"a":"it is \\"x\\", an"#;
+        let broken = notes(&format!("a log\n{shown}\n"), look).broken;
         assert!(broken[0].1.contains("does not end there: write each message whole"), "{broken:?}");
     }
 
