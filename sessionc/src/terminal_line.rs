@@ -1,6 +1,7 @@
 //! A line on a terminal that says how far long work is, and that the next one replaces.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -28,8 +29,14 @@ struct Shown<W> {
 impl TerminalLine {
     /// A line on standard error.
     pub(crate) fn on_stderr() -> TerminalLine {
-        TerminalLine::on(io::stderr().is_terminal().then(io::stderr))
+        let is_replaced = io::stderr().is_terminal() && can_replace(env::var_os("TERM").as_deref());
+        TerminalLine::on(is_replaced.then(io::stderr))
     }
+}
+
+/// Whether a terminal of this kind can replace a line. Editors have some that cannot.
+fn can_replace(term: Option<&OsStr>) -> bool {
+    term.is_none_or(|term| term != "dumb")
 }
 
 impl<W: Write> TerminalLine<W> {
@@ -79,6 +86,13 @@ mod tests {
         line.clear();
         let expected = format!("\r\x1b[K{}\r\x1b[Kb\r\x1b[K", "ä".repeat(9));
         assert_eq!(String::from_utf8(written).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_dumb_terminal_has_no_line_that_is_replaced() {
+        assert!(
+            can_replace(None) && can_replace(Some("xterm".as_ref())) && !can_replace(Some("dumb".as_ref()))
+        );
     }
 
     #[test]

@@ -17,8 +17,9 @@ use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
-use crate::trace::requests::{Requests, asker_of_unknown, of_other_type};
+use crate::trace::requests::{Requests, asker_of_unknown, of_other_type, progress_of};
 use crate::trace::stray_texts::StrayTexts;
+use crate::trace::unclear::UnclearMessages;
 use crate::trace::wording;
 use crate::unknown_revision;
 
@@ -89,6 +90,14 @@ pub(crate) struct Passed {
     observed: Vec<Observed>,
 }
 
+/// What is wrong with a report on a request, which the checker does not say.
+struct WrongProgress {
+    strictness: Strictness,
+    /// In a sentence.
+    text: String,
+    same: Option<Same>,
+}
+
 /// How much of a text is passed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Forward {
@@ -112,6 +121,8 @@ pub(crate) struct Judge {
     /// What the session waits for, and what has come in its place.
     causes: Causes,
     texts: StrayTexts,
+    /// What was reported and may have been the step that the session waits for.
+    unclear: UnclearMessages,
     gaps: Gaps,
     /// The requests of both sides, where messages come in one stream: over HTTP a report may overtake the reply.
     requests: Option<Requests>,
@@ -142,9 +153,9 @@ impl Judge {
         let eras = Eras::new(refusing(chosen.observer(options)?), stateless);
         let mut causes = Causes::default();
         causes.wait(eras.owed());
-        let (texts, gaps) = (StrayTexts::default(), Gaps::default());
+        let (texts, unclear, gaps) = (StrayTexts::default(), UnclearMessages::default(), Gaps::default());
         let requests = rounds.is_none().then(Requests::default);
-        Ok(Judge { policy, eras, causes, texts, gaps, requests })
+        Ok(Judge { policy, eras, causes, texts, unclear, gaps, requests })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
@@ -161,29 +172,37 @@ impl Judge {
             self.gaps.jump();
             self.causes.wait(self.eras.owed());
         }
-        let late: Vec<Option<String>> = observed.iter().map(|one| self.late_report(era, one)).collect();
+        let alone = (observed.len() == 1).then_some(text);
+        let progress: Vec<Option<WrongProgress>> =
+            observed.iter().map(|one| self.wrong_progress(era, one, alone)).collect();
         let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
-        let stopped = |late: &Option<String>| late.is_some() && policy != Policy::Observe;
-        let refused: Vec<bool> =
-            observed.iter().zip(&late).map(|(one, late)| is_refused(policy, one) || stopped(late)).collect();
-        for ((one, refused), late) in observed.iter().zip(&refused).zip(late) {
+        let stopped = |wrong: &WrongProgress| stops(policy, Severity::Rule(wrong.strictness));
+        let refused = observed.iter().zip(&progress);
+        let refused =
+            refused.map(|(one, wrong)| is_refused(policy, one) || wrong.as_ref().is_some_and(stopped));
+        let refused: Vec<bool> = refused.collect();
+        for ((one, refused), wrong) in observed.iter().zip(&refused).zip(progress) {
             let treatment = match refused {
                 true => refuse(observer, one, text, &mut judgement),
                 false => Treatment::Forwarded,
             };
-            let alone = (observed.len() == 1).then_some(text);
             let form = form(&mut self.texts, one, alone);
-            remark(observer, one, treatment, form, &mut judgement.remarks);
-            judgement.remarks.extend(late.map(|text| Remark {
+            if treatment != Treatment::Forwarded || !follows(&self.causes, &mut self.unclear, one) {
+                remark(observer, one, treatment, form, &mut judgement.remarks);
+            }
+            if let Some(violation) = one.violation() {
+                self.unclear.note(Place::default(), violation, observer.protocol());
+            }
+            judgement.remarks.extend(wrong.map(|WrongProgress { strictness, text, same }| Remark {
                 sender,
-                severity: Severity::Rule(Strictness::Must),
+                severity: Severity::Rule(strictness),
                 treatment,
                 method: one.message.and_then(|it| Some(observer.protocol().message(it)?.method.to_string())),
                 id: None,
                 rule: None,
                 is_malformed: false,
-                same: None,
+                same,
                 text,
             }));
         }
@@ -223,8 +242,9 @@ impl Judge {
         }
     }
 
-    /// What is wrong with a report on a request that has its reply, in a sentence. Other messages are taken note of.
-    fn late_report(&mut self, era: Era, one: &Observed) -> Option<String> {
+    /// What is wrong with a report: that its request has its reply, or that it says no more than the one before. Other messages
+    /// are taken note of. `alone` is the text, if it is not one of a batch.
+    fn wrong_progress(&mut self, era: Era, one: &Observed, alone: Option<&[u8]>) -> Option<WrongProgress> {
         let requests = self.requests.as_mut()?;
         let (sender, asker, place) = (one.sender, one.sender.other(), Place::default());
         let table = one.message.and_then(|message| self.eras.observer(era).protocol().message(message));
@@ -239,11 +259,19 @@ impl Judge {
                 let (table, token) = (table.filter(|table| table.reports.is_some())?, one.token.as_ref()?);
                 requests.answered(asker, token)?;
                 let name = format!("`{}`", table.method);
-                return Some(format!(
-                    "{}: {}",
-                    wording::late_report(&name, token),
-                    wording::BEFORE_THE_REPLY
-                ));
+                let text = format!("{}: {}", wording::late_report(&name, token), wording::BEFORE_THE_REPLY);
+                return Some(WrongProgress { strictness: Strictness::Must, text, same: None });
+            }
+            (ObservedKind::Notification, _, Some(_))
+                if table.is_some_and(|table| table.reports.is_some()) =>
+            {
+                let (about, progress) = (one.about.as_ref()?, progress_of(alone?)?);
+                let step = requests.progress(asker, about, progress)?;
+                let state = String::new();
+                let Finding { level, message, hint, .. } =
+                    wording::progress_that_does_not_increase(place, sender, state, (about, progress), step);
+                let same = Some(Same::of_progress(sender));
+                return Some(WrongProgress { strictness: level, text: format!("{message}: {hint}"), same });
             }
             (ObservedKind::Notification, _, Some(_))
                 if table.is_some_and(|table| table.cancels.is_some()) =>
@@ -270,6 +298,9 @@ impl Judge {
     /// The session is over: what is said of a step that never came.
     pub(crate) fn missing(&mut self) -> Option<String> {
         let missing = self.causes.missing()?;
+        if self.unclear.explain_missing(missing.owed.side, None) {
+            return None;
+        }
         let table = self.eras.handshake().protocol().message(missing.owed.message);
         Some(wording::missing(&missing, table).message)
     }
@@ -377,9 +408,20 @@ fn severity(report: &Report) -> Severity {
 }
 
 fn is_refused(policy: Policy, observed: &Observed) -> bool {
-    let Policy::Enforce(level) = policy else { return false };
-    let is_refused = |severity| matches!(severity, Severity::Rule(strictness) if strictness >= level);
-    observed.reports.iter().map(severity).any(is_refused)
+    observed.reports.iter().map(severity).any(|severity| stops(policy, severity))
+}
+
+fn stops(policy: Policy, severity: Severity) -> bool {
+    match (policy, severity) {
+        (Policy::Enforce(level), Severity::Rule(strictness)) => strictness >= level,
+        _ => false,
+    }
+}
+
+/// Whether a message has to wait for a step of the other side that may have come, as a message which was not understood.
+fn follows(causes: &Causes, unclear: &mut UnclearMessages, observed: &Observed) -> bool {
+    let step = observed.violation().and_then(|violation| causes.to_assume(violation));
+    step.is_some_and(|(side, _)| side != observed.sender && unclear.explain_missing(side, None))
 }
 
 /// Writes the error that stands for a message which is not passed on, so that no peer waits in vain.

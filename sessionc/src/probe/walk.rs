@@ -177,7 +177,8 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                         observed.error.map(|error| format!("{} {}", error.code, one_line(&error.message)));
                     let error = error.unwrap_or_default();
                     return Err(format!(
-                        "the server refused `{method}` ({error}): give params that it accepts with `--samples`"
+                        "the server refused `{method}` ({error}): if the server supports it, give params that it accepts \
+                         with `--samples`"
                     ).into());
                 }
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Result => {

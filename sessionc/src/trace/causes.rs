@@ -113,6 +113,11 @@ impl Same {
         Same::habit(Code::Form, sender, mistake_of_form(problem))
     }
 
+    /// The same for each report that does not say more than the one before.
+    pub(crate) fn of_progress(sender: Side) -> Same {
+        Same::habit(Code::Progress, sender, "it does not increase".to_owned())
+    }
+
     /// The same for each message that needs a capability. A rule of another level is another mistake.
     fn of_capability(sender: Side, holder: Side, level: Strictness, capability: &str) -> Same {
         let level = finding::level(level);

@@ -41,7 +41,7 @@ pub(crate) mod requests;
 mod session;
 pub(crate) mod stray_texts;
 pub(crate) mod summary;
-mod unclear;
+pub(crate) mod unclear;
 pub(crate) mod until_interrupt;
 mod without_reply;
 pub(crate) mod wording;

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Gate, Holder, Kind, MessageIndex, Payload};
 use mcp_runtime::RpcError;
-use mcp_runtime::observer::{Observed, ObservedKind};
+use mcp_runtime::observer::{Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{Protocol, Side};
 
 /// Which sides have announced what they can do, in messages that are in the log.
@@ -24,7 +24,8 @@ pub(super) struct RefusedRequest {
 
 impl RefusedRequests {
     /// A message was accepted. Returns the request that it refuses.
-    pub(super) fn note(&mut self, observed: &Observed, protocol: &Protocol) -> Option<RefusedRequest> {
+    pub(super) fn note(&mut self, observed: &Observed, observer: &Observer) -> Option<RefusedRequest> {
+        let protocol = observer.protocol();
         let message = observed.message.filter(|_| observed.step.is_some())?;
         for place in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
             *self.has_announced(place.side) = observed.is_clean();
@@ -32,7 +33,9 @@ impl RefusedRequests {
         observed.error.as_ref().filter(|error| error.code == RpcError::METHOD_NOT_FOUND)?;
         let is_seen = *self.has_announced(observed.sender) && observed.kind == ObservedKind::Error;
         let Kind::Refusal { request } = protocol.message(message)?.kind else { return None };
-        refused(protocol, request, observed.sender).filter(|_| is_seen)
+        // The request may have come although nothing was announced that it needs.
+        let is_open = is_seen && observer.permitted(observed.sender.other()).contains(&request);
+        refused(protocol, request, observed.sender).filter(|_| is_open)
     }
 
     /// Messages are missing from the log: another announcement may be among them.

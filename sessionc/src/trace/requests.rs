@@ -6,6 +6,7 @@ use mcp_protocol_machine::IdTable;
 use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::protocol::{RequestId, Side, Token};
 use mcp_runtime::{Violation, ViolationKind};
+use serde::Deserialize;
 
 use super::formats::record::Place;
 
@@ -112,6 +113,19 @@ impl Over {
             self.places.remove(&(by, token.clone()));
         }
     }
+}
+
+/// The progress that a report tells.
+pub(crate) fn progress_of(report: &[u8]) -> Option<f64> {
+    #[derive(Deserialize)]
+    struct ProgressReport {
+        params: ProgressParams,
+    }
+    #[derive(Deserialize)]
+    struct ProgressParams {
+        progress: f64,
+    }
+    serde_json::from_slice::<ProgressReport>(report).ok().map(|report| report.params.progress)
 }
 
 /// What is wrong with progress.

@@ -6,7 +6,6 @@ use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
 use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex};
 use mcp_runtime::{Report, Violation, ViolationKind};
-use serde::Deserialize;
 
 use super::announced::LeftOutAnnouncements;
 use super::batch::Batch;
@@ -22,7 +21,7 @@ use super::ids::Ids;
 use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
-use super::requests::Requests;
+use super::requests::{Requests, progress_of};
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
@@ -74,17 +73,6 @@ pub(crate) enum Taken {
     Judged,
     /// It begins another session, and this one is over.
     Begins,
-}
-
-/// The value of a report.
-#[derive(Deserialize)]
-struct ProgressReport {
-    params: ProgressParams,
-}
-
-#[derive(Deserialize)]
-struct ProgressParams {
-    progress: f64,
 }
 
 impl JudgedSession {
@@ -437,7 +425,7 @@ impl JudgedSession {
         if era == Era::Stateless {
             return;
         }
-        let Some(refused) = self.refused.note(observed, self.eras.handshake().protocol()) else { return };
+        let Some(refused) = self.refused.note(observed, self.eras.handshake()) else { return };
         let finding = wording::refused_though_announced(
             place,
             observed.sender,
@@ -511,7 +499,7 @@ impl JudgedSession {
             // The log does not say when it came.
             if kind == RecordKind::Streamed {
                 self.summary.not_observed(format!(
-                    "when the progress in line {} came, which stands in a stream: it is taken as coming before the reply",
+                    "when the progress in line {} came: it is taken as coming before the reply",
                     place.line
                 ));
                 return None;
@@ -526,7 +514,7 @@ impl JudgedSession {
             ));
         }
         let about = observed.about.as_ref()?;
-        let progress = serde_json::from_slice::<ProgressReport>(message?).ok()?.params.progress;
+        let progress = progress_of(message?)?;
         let step = self.requests.progress(asker, about, progress)?;
         let progress = (about, progress);
         Some(wording::progress_that_does_not_increase(place, observed.sender, state(), progress, step))

@@ -97,7 +97,7 @@ pub(super) fn progress_after_reply(
 }
 
 /// Progress of a request, which is not more than before.
-pub(super) fn progress_that_does_not_increase(
+pub(crate) fn progress_that_does_not_increase(
     place: Place,
     sender: Side,
     state: String,

@@ -72,6 +72,14 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
                     json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
                 vec![text("called".into()), report]
             }
+            "stands still" => {
+                let token = &message["params"]["_meta"]["progressToken"];
+                let report = |progress: u64| {
+                    let params = json!({ "progressToken": token, "progress": progress });
+                    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+                };
+                vec![report(5), report(5), report(4), text("called".into())]
+            }
             "nameless" => {
                 let error = json!({ "code": -32603, "message": "failed" });
                 vec![json!({ "jsonrpc": "2.0", "id": null, "error": error })]

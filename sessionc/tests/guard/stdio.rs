@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 39] = [
+pub(crate) const TESTS: [Test; 41] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -47,6 +47,8 @@ pub(crate) const TESTS: [Test; 39] = [
     ),
     ("a_client_that_does_not_wait_is_reported_once", a_client_that_does_not_wait_is_reported_once),
     ("a_report_after_the_reply_is_named", a_report_after_the_reply_is_named),
+    ("a_step_with_a_wrong_name_is_one_report", a_step_with_a_wrong_name_is_one_report),
+    ("progress_that_does_not_increase_is_named", progress_that_does_not_increase_is_named),
     ("ids_of_another_type_are_named_once", ids_of_another_type_are_named_once),
     ("a_result_without_capabilities_is_one_report", a_result_without_capabilities_is_one_report),
     ("an_error_without_an_id_says_what_to_do", an_error_without_an_id_says_what_to_do),
@@ -679,6 +681,52 @@ fn a_report_after_the_reply_is_named() {
             "notifications/progress` carries the token 7 of a request that has its reply: stop reporting";
         assert!(reports.starts_with(&format!("guard: {what}{said}")), "{reports}");
         assert_eq!(reports.lines().count(), 1, "{reports}");
+    }
+}
+
+fn a_step_with_a_wrong_name_is_one_report() {
+    let mut client = Client::start(guard_of("hasty", &[]));
+    client.ask(
+        &INITIALIZE.replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{},\"elicitation\":{}}"),
+    );
+    client.write("{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n");
+    client.ask(CALL);
+    client.read();
+    client.read();
+    let reports = client.close().2;
+    let [only] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(only.contains("`initialized` is not a method that the client sends"), "{only}");
+    assert!(only.ends_with("did you mean `notifications/initialized`?"), "{only}");
+}
+
+fn progress_that_does_not_increase_is_named() {
+    let call = CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}");
+    for (more, passed, said) in [
+        (
+            &[][..],
+            3,
+            &[
+                "guard: server: the progress of the request 2 does not increase: 5 follows 5: increase the progress",
+                "guard: 1 more like this in all: server: the progress",
+            ][..],
+        ),
+        (
+            &["--enforce"],
+            2,
+            &[
+                "guard: server: the progress of the request 2 does not increase: 5 follows 5: increase the progress",
+                "guard: server: dropped: the progress of the request 2 decreases: 4 follows 5: increase the progress",
+            ],
+        ),
+    ] {
+        let mut client = Client::start(guard_of("stands still", more));
+        client.initialize();
+        client.write(&format!("{call}\n"));
+        let (_, rest, reports) = client.close();
+        assert_eq!(rest.matches("notifications/progress").count(), passed, "{rest}");
+        let reports: Vec<&str> = reports.lines().collect();
+        assert_eq!(reports.len(), said.len(), "{reports:?}");
+        assert!(reports.iter().zip(said).all(|(report, said)| report.starts_with(said)), "{reports:?}");
     }
 }
 

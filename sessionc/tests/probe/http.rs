@@ -1,10 +1,11 @@
 //! The same servers over HTTP: a POST is answered with JSON, or with an event where the message is a request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,23 +13,75 @@ use super::server::Session;
 
 type Sessions = Arc<Mutex<HashMap<String, Session>>>;
 
+/// What a server of the manner `streams` has to know: how many POSTs each session had, and which have replied to what the server
+/// has asked in its stream.
+#[derive(Default)]
+struct Streams {
+    posts: Mutex<HashMap<String, usize>>,
+    replied: Mutex<HashSet<String>>,
+    reply: Condvar,
+}
+
+impl Streams {
+    /// The server asks in the stream until the client goes.
+    fn serve(&self, stream: &mut TcpStream, reader: &mut BufReader<TcpStream>) {
+        let asked = r#"{"jsonrpc":"2.0","id":"in the stream","method":"counter/total"}"#;
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        // The session may be over already.
+        let _ = write!(stream, "{head}event: message\ndata: {asked}\n\n");
+        let _ = reader.read(&mut [0]);
+    }
+
+    /// A POST of a session. The third one has its answer when the client has replied in between.
+    fn take(&self, session: &str, body: &[u8]) {
+        if String::from_utf8_lossy(body).contains("in the stream") {
+            self.replied.lock().unwrap().insert(session.to_owned());
+            self.reply.notify_all();
+            return;
+        }
+        let count = {
+            let mut posts = self.posts.lock().unwrap();
+            let count = posts.entry(session.to_owned()).or_default();
+            *count += 1;
+            *count
+        };
+        if count == 3 {
+            let is_silent = |replied: &mut HashSet<String>| !replied.contains(session);
+            let replied = self.replied.lock().unwrap();
+            drop(self.reply.wait_timeout_while(replied, Duration::from_secs(20), is_silent).unwrap());
+        }
+    }
+}
+
 /// Starts a server on a free port of the loopback, for as long as this program runs. Returns its address.
 pub(crate) fn start(manner: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/counter", listener.local_addr().unwrap());
-    let sessions = Sessions::default();
+    let (sessions, streams) = (Sessions::default(), Arc::new(Streams::default()));
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let sessions = Arc::clone(&sessions);
-            thread::spawn(move || connection(stream.unwrap(), manner, &sessions));
+            let (sessions, streams) = (Arc::clone(&sessions), Arc::clone(&streams));
+            let streams = (manner == "streams").then_some(streams);
+            let manner = if streams.is_some() { "correct" } else { manner };
+            thread::spawn(move || connection(stream.unwrap(), manner, &sessions, streams.as_deref()));
         }
     });
     url
 }
 
-fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions) {
+fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions, streams: Option<&Streams>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some((method, headers, body)) = request(&mut reader) {
+        if method == "GET" {
+            if let Some(streams) = streams {
+                return streams.serve(&mut stream, &mut reader);
+            }
+            write!(stream, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n").unwrap();
+            continue;
+        }
+        if let (Some(streams), Some(session)) = (streams, headers.get("mcp-session-id")) {
+            streams.take(session, &body);
+        }
         let mut sessions = sessions.lock().unwrap();
         let fresh = sessions.len().to_string();
         let id = headers.get("mcp-session-id").cloned().unwrap_or(fresh);

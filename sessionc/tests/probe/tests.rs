@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 24] = [
+const TESTS: [(&str, fn()); 25] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
@@ -39,6 +39,10 @@ const TESTS: [(&str, fn()); 24] = [
     ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
     ("a_list_needs_no_server", a_list_needs_no_server),
     ("what_cannot_be_probed_is_said", what_cannot_be_probed_is_said),
+    (
+        "what_a_server_sends_in_the_stream_of_its_session_is_a_fault",
+        what_a_server_sends_in_the_stream_of_its_session_is_a_fault,
+    ),
     ("a_correct_server_over_http_has_no_faults", a_correct_server_over_http_has_no_faults),
     (
         "a_lenient_server_over_http_accepts_what_is_forbidden",
@@ -343,6 +347,13 @@ fn what_a_server_sends_by_itself_over_http_is_a_fault() {
     assert_eq!(run.code, 1, "{}", run.err);
     let [add] = sent_by_itself(&run).try_into().unwrap();
     assert_eq!((&add["message"], &add["after"]), (&"counter/add".into(), &Value::Null));
+}
+
+fn what_a_server_sends_in_the_stream_of_its_session_is_a_fault() {
+    let run = probe_over_http("streams");
+    assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+    let [total] = sent_by_itself(&run).try_into().unwrap();
+    assert_eq!((&total["message"], &total["level"]), (&"counter/total".into(), &"must".into()));
 }
 
 fn states_and_offences_can_be_chosen() {

@@ -280,3 +280,78 @@ fn a_report_needs_what_its_request_announces_or_of_its_own_side_what_any_request
     // What the client says is part of a request of the server, whatever its own requests have for a token.
     assert_eq!(report(Send, "a").unwrap(), StepKind::Reported);
 }
+
+/// A server that says in `told`, a step of the first channel, that it takes no orders any more. The client then goes on there.
+struct Ordering {
+    checker: Checker,
+    told: MessageIndex,
+    next: MessageIndex,
+    after: MessageIndex,
+    last: MessageIndex,
+    order: MessageIndex,
+    open: GateIndex,
+}
+
+impl Ordering {
+    /// As it was told that the gate is closed.
+    fn new() -> Ordering {
+        let mut tables = Tables::default();
+        let [told, next, after, last, order] =
+            ["told", "next", "after", "last", "order"].map(|name| tables.notification(name));
+        let open = tables.gate(&["orders"]);
+        for gated in [order, last] {
+            tables.requires(gated, Holder::Receiver, open, None);
+        }
+        tables.fork("Both", &["Talk", "Orders"]);
+        let talk = [(Send, next, To::Step("Talk")), (Receive, told, To::Step("Told"))];
+        tables.state("Talk", StateKind::Linear, &talk);
+        let told_edges = [
+            (Send, next, To::Step("Told")),
+            (Send, after, To::Step("Told")),
+            (Send, last, To::Step("End")),
+            (Receive, told, To::Step("Told")),
+        ];
+        tables.state("Told", StateKind::Linear, &told_edges);
+        tables.state("Orders", StateKind::Replicated, &[(Send, order, To::Spawn("End"))]);
+        tables.state("End", StateKind::End, &[]);
+        let mut protocol = tables.build(Side::Client);
+        let field = Field { message: told, path: vec!["can".into()].into() };
+        protocol.announcements = vec![Announcement::new(Side::Server, field).open_until_announced()].into();
+        let checker = Checker::new(protocol, Side::Client).unwrap();
+        let mut ordering = Ordering { checker, told, next, after, last, order, open };
+        ordering.tell(&[]);
+        ordering
+    }
+
+    fn tell(&mut self, gates: &[GateIndex]) {
+        self.checker.tell(Receive, self.told).unwrap();
+        let announced = Capabilities::from_gates(gates.iter().copied());
+        self.checker.announced(Side::Server, self.told, announced);
+    }
+
+    fn is_refused(&mut self, message: MessageIndex) -> bool {
+        let refused = self.checker.tell(Send, message).err();
+        refused.is_some_and(|it| matches!(it.kind, ViolationKind::NotNegotiated { .. }))
+    }
+}
+
+#[test]
+fn a_linear_step_behind_an_announcement_shows_that_it_was_received() {
+    let mut ordering = Ordering::new();
+    assert!(!ordering.is_refused(ordering.order), "it may have crossed the announcement");
+    ordering.checker.tell(Send, ordering.next).unwrap();
+    assert!(!ordering.is_refused(ordering.order), "the state before has that step, too");
+    // One that comes only behind it is refused itself.
+    assert!(ordering.is_refused(ordering.last));
+    ordering.checker.set_ordered(false);
+    assert!(!ordering.is_refused(ordering.last), "without order nothing is shown");
+
+    let mut ordering = Ordering::new();
+    ordering.checker.tell(Send, ordering.after).unwrap();
+    assert!(ordering.is_refused(ordering.order), "the client knows of it");
+    // What leaves the state as it is may still be on its way.
+    ordering.tell(&[ordering.open]);
+    ordering.tell(&[]);
+    ordering.checker.tell(Send, ordering.after).unwrap();
+    assert!(!ordering.is_refused(ordering.order));
+}

@@ -1,10 +1,12 @@
-//! A server of Streamable HTTP: each message is a POST, whose answer has the messages of the server.
+//! A server of Streamable HTTP: each message is a POST, whose answer has messages of the server. Others may come in the stream
+//! that a GET opens.
 
 use std::io;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::arrival::{Arrival, Ending, Rejection};
@@ -13,6 +15,9 @@ use crate::probe::head::{Head, REVISION, SESSION, repeated};
 
 /// The most bytes of one answer, or of one event.
 const LONGEST: usize = 64 << 20;
+
+/// What stands for the number of the sending where a message comes in the stream of the session.
+const STREAM: u64 = u64::MAX;
 
 /// A session over HTTP.
 #[derive(Debug)]
@@ -25,6 +30,8 @@ pub(crate) struct Http {
     answers: mpsc::UnboundedSender<Read>,
     arrivals: mpsc::UnboundedReceiver<Read>,
     sent: u64,
+    /// What reads the stream of the session, once that is asked for. It ends with the session.
+    stream: JoinSet<()>,
 }
 
 /// What the task of a POST has read.
@@ -44,7 +51,8 @@ impl Http {
         let client = Client::builder().no_proxy().build().map_err(io::Error::other)?;
         // What a server sends is limited for each answer, and a session has a few of them.
         let (answers, arrivals) = mpsc::unbounded_channel();
-        Ok(Http { client, url: url.to_owned(), headers: HeaderMap::new(), answers, arrivals, sent: 0 })
+        let (headers, stream) = (HeaderMap::new(), JoinSet::new());
+        Ok(Http { client, url: url.to_owned(), headers, answers, arrivals, sent: 0, stream })
     }
 
     /// The head of a request that carries a message.
@@ -100,15 +108,39 @@ impl Http {
         loop {
             match self.arrivals.recv().await {
                 Some(Read::Session(id)) => drop(self.headers.insert(SESSION, id)),
-                Some(Read::Arrival(arrival)) => return arrival,
+                Some(Read::Arrival(arrival)) => {
+                    if let Arrival::Finished(2..) | Arrival::Rejected(2.., _) = arrival {
+                        self.listen();
+                    }
+                    return arrival;
+                }
                 // This side holds a sender, so the queue does not end.
                 None => return Arrival::Ended(Ending::Closed),
             }
         }
     }
 
+    /// Asks for the stream of the session, as clients do once it is open. Not every server has one.
+    fn listen(&mut self) {
+        if !self.has_session() || !self.stream.is_empty() {
+            return;
+        }
+        let request = self.client.get(&self.url).header(ACCEPT, "text/event-stream");
+        let (request, answers) = (request.headers(self.headers.clone()), self.answers.clone());
+        self.stream.spawn(async move {
+            if let Ok(response) = request.send().await
+                && response.status().is_success()
+                && is_stream(&response)
+            {
+                // Where it ends, the session goes on.
+                let _ = read(response, STREAM, &answers).await;
+            }
+        });
+    }
+
     /// Deletes the session; not every server permits that.
-    pub(super) async fn end(self, deadline: Instant) {
+    pub(super) async fn end(mut self, deadline: Instant) {
+        self.stream.abort_all();
         if self.has_session() {
             let delete = self.client.delete(&self.url).headers(self.headers).send();
             let _ = timeout_at(deadline, delete).await;
@@ -116,17 +148,20 @@ impl Http {
     }
 }
 
-/// Reads the answer to a POST. Returns what is to be said last.
+/// Whether an answer is a stream of events.
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")))
+}
+
+/// Reads an answer. Returns what is to be said last.
 async fn read(
     mut response: Response,
     number: u64,
     answers: &mpsc::UnboundedSender<Read>,
 ) -> Result<Arrival, reqwest::Error> {
     let status = response.status();
-    let is_stream = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));
+    let is_stream = is_stream(&response);
     if let Some(id) = response.headers().get(SESSION).filter(|_| status.is_success()) {
         let _ = answers.send(Read::Session(id.clone()));
     }

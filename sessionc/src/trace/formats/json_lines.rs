@@ -337,7 +337,7 @@ fn read_parts<'a>(
     let rare = parts.rare.as_deref();
     let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else {
         if is_of_inspector(direction, message) {
-            reader.silent("it is an export of MCP Inspector, which does not say when each reply came");
+            reader.silent("it has entries of MCP Inspector outside of their list: export the messages as a file once more");
         }
         let Some(parts) = rare else { return };
         // Other directions are those of remarks, such as what a server writes on its standard error.

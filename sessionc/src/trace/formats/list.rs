@@ -2,6 +2,9 @@
 
 use std::io::{self, Read};
 
+use serde_json::value::RawValue;
+
+use super::inspector::{self, Export};
 use super::messages::Messages;
 use super::record::{LogReader, Place};
 use super::spread::Brackets;
@@ -21,7 +24,8 @@ pub(super) fn is_log(lines: &mut Lines<impl Read>, reader: &impl LogReader) -> i
         }
     };
     // It is a batch whatever follows: a log that grows is not waited for.
-    if !reader.goes_both_ways(lines.ahead().get(..end).unwrap_or_default()) {
+    let list = lines.ahead().get(..end).unwrap_or_default();
+    if !begins_export(list) && !reader.goes_both_ways(list) {
         return Ok(false);
     }
     loop {
@@ -42,6 +46,7 @@ pub(super) fn read(
 ) -> io::Result<()> {
     lines.pass(1);
     let (mut count, mut last) = (0, 0);
+    let (mut export, mut is_of_network) = (None, false);
     loop {
         let is_gap = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
         lines.pass(lines.ahead().iter().take_while(is_gap).count());
@@ -49,27 +54,60 @@ pub(super) fn read(
             Some(b'{' | b'[') => {}
             Some(b']') => {
                 lines.pass(1);
-                return Ok(());
+                break;
             }
-            Some(_) => return Ok(()),
+            Some(_) => break,
             None if lines.read_on()? => continue,
-            None => return Ok(()),
+            None => break,
         }
-        let Some(end) = element(lines)? else { return Ok(()) };
+        let Some(end) = element(lines)? else { break };
         count += 1;
         let is_alone = last != lines.number() && !another_follows(lines, end)?;
         // Of those in one line, the number says which it is.
         let place = Place { line: lines.number(), entry: (!is_alone).then_some(count) };
         let element = lines.ahead().get(..end).unwrap_or_default();
+        if count == 1 && inspector::is_entry(element) {
+            export = Some(Export::default());
+        }
+        if count == 1 && inspector::is_of_network(element) {
+            is_of_network = true;
+            messages.reader.silent(
+                "it is what MCP Inspector exports of its Network screen: export its Protocol screen, which has the messages",
+            );
+        }
+        if is_of_network {
+            lines.pass(end);
+            continue;
+        }
+        if let Some(export) = &mut export {
+            messages.take_exported(export, place, element);
+            lines.pass(end);
+            last = lines.number();
+            continue;
+        }
         match memchr::memchr(b'\n', element) {
             None => messages.take(place, element, true),
             // Brackets of several elements have matched: the lines are read one by one.
-            Some(_) if messages.try_take(place, element).is_err() => return Ok(()),
+            Some(_) if messages.try_take(place, element).is_err() => break,
             Some(_) => {}
         }
         lines.pass(end);
         last = lines.number();
     }
+    if let Some(mut export) = export {
+        export.end(messages.reader);
+    }
+    Ok(())
+}
+
+/// Whether the first element of a list is one of what MCP Inspector exports.
+fn begins_export(list: &[u8]) -> bool {
+    let inside = list.get(1..).unwrap_or_default();
+    let first = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>().next();
+    first
+        .and_then(Result::ok)
+        .map(|first| first.get().as_bytes())
+        .is_some_and(|first| inspector::is_entry(first) || inspector::is_of_network(first))
 }
 
 /// Whether another element begins in the line in which one ends.

@@ -3,6 +3,7 @@
 use mcp_runtime::observer::JsonReader;
 
 use super::client_logs::{ClientLine, ClientLog};
+use super::inspector::Export;
 use super::json_lines::LoggedText;
 use super::record::{Broken, LogReader, Place};
 use super::said_around::SaidAround;
@@ -82,6 +83,13 @@ impl<R: LogReader> Messages<'_, R> {
                 text::read(place, text.as_bytes(), &mut self.json, &mut reader).map(drop)
             }
             None => Ok(()),
+        }
+    }
+
+    /// Takes an entry of what MCP Inspector exports.
+    pub(super) fn take_exported(&mut self, export: &mut Export, place: Place, entry: &[u8]) {
+        if let Err(problem) = export.take(place, entry, self.reader) {
+            self.reader.broken(Broken { place, may_be_message: true, problem });
         }
     }
 

@@ -4,6 +4,7 @@ mod client_logs;
 mod document;
 pub(crate) mod elements;
 mod har;
+mod inspector;
 mod json_lines;
 mod list;
 mod messages;
@@ -119,9 +120,27 @@ fn not_text(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
         [0, first, 0, second, ..] if *first != 0 && *second != 0 => {
             return Some((UTF_16, "iconv -f UTF-16BE -t UTF-8"));
         }
+        _ if is_dump_of_mitmproxy(beginning) => {
+            return Some(("a dump of mitmproxy", "mitmdump -q -n --set hardump=- -r"));
+        }
         _ => {}
     }
     KINDS.into_iter().find(|(begins, _)| beginning.starts_with(begins)).map(|(_, kind)| kind)
+}
+
+/// Whether a file begins as mitmproxy writes its flows: with a length, and the name of a member with its own length.
+fn is_dump_of_mitmproxy(beginning: &[u8]) -> bool {
+    fn after_length(text: &[u8]) -> Option<(usize, &[u8])> {
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (length, rest) = text.split_at_checked(digits)?;
+        let length = str::from_utf8(length).ok()?.parse().ok()?;
+        Some((length, rest.strip_prefix(b":")?))
+    }
+    let name = after_length(beginning).and_then(|(_, inside)| after_length(inside));
+    name.is_some_and(|(length, text)| {
+        let is_word = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_');
+        length > 0 && text.get(..length).is_some_and(is_word) && text.get(length) == Some(&b';')
+    })
 }
 
 /// Whether the format shows: the first line is whole, and a JSON object or not the beginning of one; or it is a list, whose
@@ -347,6 +366,10 @@ mod tests {
         assert!(said(b"PK\x03\x04").contains("zip"));
         assert!(said(b"\x78\xda\xed\x5d").contains("by zlib: pipe `zlib-flate -uncompress < FILE` into"));
         assert!(said(b"\xd4\xc3\xb2\xa1\x02\0\x04\0").contains("packets: pipe `tcpdump -A -r FILE` into"));
+        let dump = b"4610:9:websocket;0:~8:response;2768:6:reason;2:OK,11:status_code;3:200#";
+        assert!(
+            said(dump).contains("a dump of mitmproxy: pipe `mitmdump -q -n --set hardump=- -r FILE` into")
+        );
         for (text, encoding) in
             [(&b"\xff\xfe{\0"[..], "UTF-16"), (b"{\0\"\0", "UTF-16LE"), (b"\0{\0\"", "UTF-16BE")]
         {

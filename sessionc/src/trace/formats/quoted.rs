@@ -1,6 +1,7 @@
 //! Messages with their quotes written as text: `{\"jsonrpc\": \"2.0\"}` of programs that show a text, and
-//! `{""jsonrpc"": ""2.0""}` of tables.
+//! `{""jsonrpc"": ""2.0""}` of tables; or with each backslash written twice, as `socat -v` shows bytes.
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// The object at the beginning of a text that is written so; nothing if it is not.
@@ -11,10 +12,19 @@ pub(super) fn object(text: &str) -> Option<String> {
         first::<String>(&format!("\"{text}\""))?
     } else if inside.starts_with("\"\"") {
         text.replace("\"\"", "\"")
+    } else if text.contains("\\\\") {
+        text.replace("\\\\", "\\")
     } else {
         return None;
     };
     first::<&RawValue>(&unquoted).map(|object| object.get().to_owned())
+}
+
+/// Whether an object whose backslashes are written twice ends too early.
+pub(super) fn is_cut_off(text: &[u8]) -> bool {
+    let plain = str::from_utf8(text).ok().filter(|text| text.contains("\\\\"));
+    let plain = plain.map(|text| text.replace("\\\\", "\\"));
+    plain.is_some_and(|plain| serde_json::from_str::<IgnoredAny>(&plain).is_err_and(|error| error.is_eof()))
 }
 
 /// The value at the beginning of a text.
@@ -35,7 +45,8 @@ mod tests {
             assert_eq!(object(&format!("{escaped}{behind}")).as_deref(), Some(plain), "{behind}");
             assert_eq!(object(&format!("{doubled}{behind}")).as_deref(), Some(plain), "{behind}");
         }
-        for other in [plain, r#"{\"a\": 1"#, "{\"\"a\"\": ", "{a: 1}", "{}", "a"] {
+        assert_eq!(object(&plain.replace('\\', "\\\\")).as_deref(), Some(plain));
+        for other in [r#"{"a": "\\\\""#, r#"{\"a\": 1"#, "{\"\"a\"\": ", "{a: 1}", "{}", "a"] {
             assert_eq!(object(other), None, "{other}");
         }
     }

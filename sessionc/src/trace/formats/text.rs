@@ -125,8 +125,8 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
     if ends_with_bytes(prefix) {
-        "the line is of a dump that shows bytes as numbers: write the text alone, as `tcpdump -A` or `socat -v` do, or record the \
-         session with `sessionc guard --record`"
+        "the line is of a dump that shows bytes as numbers: write the text alone, as `tcpdump -A` does, or record the session \
+         with `sessionc guard --record`"
             .to_owned()
     } else if message.ends_with(b"\"...") || memchr::memmem::find(message, b"\"..., ").is_some() {
         "the message in the line is cut off where the line has `...`: write it whole, for `strace` with `-s 1000000`"
@@ -142,6 +142,10 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
     } else if behind.trim_ascii_start().starts_with(b"=") {
         "the message in the line is written as Lua shows a table: write it into the log as JSON, or record the session \
          with `sessionc guard --record`"
+            .to_owned()
+    } else if error.is_eof() || quoted::is_cut_off(message) {
+        "the message in the line does not end there: write each message whole, in one line; `socat -v` breaks those of more than \
+         8 KiB, and `sessionc guard --record` none"
             .to_owned()
     } else {
         format!("the message in the line cannot be read: {error}")
@@ -266,7 +270,11 @@ mod tests {
     fn text_without_a_message_is_passed_over_and_half_a_message_is_not() {
         assert_eq!(is("listening on {\"port\":3000}"), []);
         let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", look).broken;
-        assert!(broken[0].1.contains("cannot be read"), "{broken:?}");
+        assert!(broken[0].1.contains("does not end there: write each message whole"), "{broken:?}");
+        // As `socat -v` shows it.
+        let shown = r#"{"jsonrpc":"2.0","id":1,"result":{"a":"it is \\"x\\", an"#;
+        let broken = notes(&format!("a log\n{shown}\n"), look).broken;
+        assert!(broken[0].1.contains("does not end there: write each message whole"), "{broken:?}");
     }
 
     #[test]

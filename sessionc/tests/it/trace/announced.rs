@@ -94,6 +94,9 @@ fn a_server_that_refuses_what_it_has_announced_is_found() {
     let unread = log.replace(r#""method":"notifications/initialized""#, r#""method"x"#);
     assert_ne!(unread, log);
     assert_eq!(trace(unread).places(), []);
+    // It has not announced what was asked for.
+    let other = refusing(&json!({ "tools": {} }), &["prompts/list"]);
+    assert_eq!(trace(other).places(), [(4, "capability".to_owned())]);
     // It may have no method for these params.
     let read = refusing(&json!({ "resources": {} }), &["resources/read"]);
     assert_eq!(trace(read).places(), []);

@@ -516,20 +516,9 @@ fn what_cannot_be_used_is_said() {
     ] {
         assert!(fails(&[&mcp[..], &["-"]].concat(), silent).contains("no message: the Python SDK logs"));
     }
-    let exported = r#"[
-  {
-    "id": "5f1c",
-    "timestamp": "2026-11-29T10:00:00.000Z",
-    "direction": "request",
-    "origin": "client",
-    "message": { "jsonrpc": "2.0", "id": 1, "method": "tools/list" },
-    "response": { "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } },
-    "duration": 3
-  }
-]"#;
+    let entry = r#"{"id":"5f","direction":"request","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
     assert!(
-        fails(&[&mcp[..], &["-"]].concat(), exported)
-            .contains("no message: it is an export of MCP Inspector")
+        fails(&[&mcp[..], &["-"]].concat(), entry).contains("entries of MCP Inspector outside of their list")
     );
     let log = fails(&["tests/traffic/whole-2025-11-25.jsonl"], "");
     assert!(
@@ -544,6 +533,59 @@ fn what_cannot_be_used_is_said() {
     let run = sessionc(&["trace", "--protocol", "mcp", "missing.jsonl", path], b"");
     assert_eq!(run.code, 2);
     assert!(run.out.contains("10 findings"), "{}", run.out);
+}
+
+#[test]
+fn an_export_of_the_inspector_is_judged() {
+    let export = |progress: u64| {
+        format!(
+            r#"[
+  {{
+    "id": "5f1c",
+    "timestamp": "2026-11-29T10:00:00.001Z",
+    "direction": "request",
+    "origin": "client",
+    "message": {{ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {{
+      "protocolVersion": "2025-11-25", "capabilities": {{}}, "clientInfo": {{ "name": "inspector", "version": "2" }} }} }},
+    "response": {{ "jsonrpc": "2.0", "id": 0, "result": {{
+      "protocolVersion": "2025-11-25", "capabilities": {{ "tools": {{}} }}, "serverInfo": {{ "name": "a", "version": "1" }} }} }},
+    "duration": 4
+  }},
+  {{
+    "id": "5f1d",
+    "timestamp": "2026-11-29T10:00:00.005Z",
+    "direction": "notification",
+    "origin": "client",
+    "message": {{ "jsonrpc": "2.0", "method": "notifications/initialized" }}
+  }},
+  {{
+    "id": "5f1e",
+    "timestamp": "2026-11-29T10:00:00.010Z",
+    "direction": "request",
+    "origin": "client",
+    "message": {{ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{
+      "name": "a", "_meta": {{ "progressToken": 1 }} }} }},
+    "response": {{ "jsonrpc": "2.0", "id": 1, "result": {{ "content": [] }} }},
+    "duration": 10
+  }},
+  {{
+    "id": "5f1f",
+    "timestamp": "2026-11-29T10:00:00.0{progress}Z",
+    "direction": "notification",
+    "origin": "server",
+    "message": {{ "jsonrpc": "2.0", "method": "notifications/progress", "params": {{ "progressToken": 1, "progress": 1 }} }}
+  }}
+]"#
+        )
+    };
+    for (progress, code, said) in [(15, 0, "0 findings"), (20, 0, "0 findings"), (21, 1, "progress")] {
+        let run = sessionc(
+            &["trace", "--protocol", "mcp", "--fail-on", "should", "-"],
+            export(progress).as_bytes(),
+        );
+        assert_eq!(run.code, code, "{}{}", run.out, run.err);
+        assert!(run.out.contains(said), "{}", run.out);
+    }
 }
 
 #[test]
