@@ -21,8 +21,6 @@ pub(crate) struct Channels {
     next: u32,
     /// How many steps have led a channel to another state.
     steps: u64,
-    /// The message that was the last of these, until another one is said.
-    moved: Option<(Direction, MessageIndex)>,
     /// They are those of a sub-session, which ends with the last of them. So it counts which steps a side has received
     /// also where it has nothing to write in between.
     end_together: bool,
@@ -38,7 +36,6 @@ impl Channels {
             trails: vec![trail],
             next: 1,
             steps: 0,
-            moved: None,
             end_together: false,
         }
     }
@@ -217,27 +214,7 @@ impl Channels {
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) {
-        self.moved = None;
         said(&mut self.trails, place, direction, message, evidence);
-    }
-
-    /// The number of the last step of the other side that a message for the channel at a place shows to be received; 0 if it
-    /// shows none.
-    pub(crate) fn shows(
-        &self,
-        place: usize,
-        direction: Direction,
-        message: MessageIndex,
-        evidence: &Evidence<'_>,
-    ) -> u64 {
-        self.trails.get(place).map_or(0, |trail| trail.shows(direction, message, evidence))
-    }
-
-    /// The number of the step that a message has just been, or else of the next one: who has received that has received the
-    /// message.
-    pub(crate) fn step_of(&self, direction: Direction, message: Option<MessageIndex>) -> u64 {
-        let is_step = message.is_some() && self.moved == message.map(|message| (direction, message));
-        if is_step { self.steps } else { self.steps.wrapping_add(1) }
     }
 
     /// A sub-session took a step in a direction, so its sender was in a state that does not suspend sub-sessions.
@@ -248,10 +225,6 @@ impl Channels {
     /// A message in a direction leads the channel at a place to another state.
     pub(crate) fn leave(&mut self, place: usize, direction: Direction, left: Left, evidence: &Evidence<'_>) {
         self.steps = self.steps.wrapping_add(1);
-        self.moved = left.by.map(|message| (direction, message));
-        if let Some(trail) = self.trails.get_mut(place) {
-            trail.stepped(direction, self.steps);
-        }
         let every = self.end_together && self.states.len() > 1;
         if let (Some(trail), Some(state)) = (self.trails.get_mut(place), self.states.get(place))
             && (every || !trail.is_silent(direction.flip(), *state, evidence))

@@ -19,12 +19,7 @@ struct Closing {
     by: Option<MessageIndex>,
     /// Proves that the other side has received the message.
     fence: Fence,
-    /// So does whatever shows that it has received this step of a linear channel, or a later one of the closer.
-    step: u64,
 }
-
-/// No step of a linear channel shows that something was received.
-pub(crate) const NO_STEP: u64 = u64::MAX;
 
 /// The closings whose receipt is not proven.
 ///
@@ -42,7 +37,7 @@ impl ClosedGates {
         (holder, closer): (Side, Side),
         before: Capabilities,
         by: Option<MessageIndex>,
-        (fence, step): (Fence, u64),
+        fence: Fence,
         is_past: impl Fn(Side, Fence) -> bool,
     ) {
         self.closings.retain(|closing| !is_past(closing.closer, closing.fence));
@@ -56,33 +51,20 @@ impl ClosedGates {
                 next.before = Capabilities::unknown();
             }
         }
-        self.closings.push(Closing { holder, closer, before, by, fence, step });
-    }
-
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.closings.is_empty()
-    }
-
-    /// A side is known to have received the steps of linear channels up to this one, which the other side, the closer, has
-    /// taken.
-    pub(crate) fn received(&mut self, closer: Side, step: u64) {
-        self.closings.retain(|closing| closing.closer != closer || closing.step > step);
+        self.closings.push(Closing { holder, closer, before, by, fence });
     }
 
     /// The message that closed a gate, if its sender wrote it for a side that may not have received it. `is_unaware` says
-    /// whether that is so for what one side has written with a fence, before a step.
+    /// whether that is so for what one side has written with a fence.
     pub(crate) fn excuse(
         &self,
         holder: Side,
         gate: GateIndex,
-        is_unaware: impl Fn(Side, Fence, u64) -> bool,
+        is_unaware: impl Fn(Side, Fence) -> bool,
     ) -> Option<Option<MessageIndex>> {
         let mut closings = self.closings.iter().rev().filter(|closing| closing.holder == holder);
         closings
-            .find(|closing| {
-                closing.before.grants(gate) && is_unaware(closing.closer, closing.fence, closing.step)
-            })
+            .find(|closing| closing.before.grants(gate) && is_unaware(closing.closer, closing.fence))
             .map(|closing| closing.by)
     }
 }
@@ -105,11 +87,11 @@ mod tests {
             (Side::Server, Side::Server),
             gates(&[3, 4]),
             Some(MessageIndex(7)),
-            (receipts.next(), NO_STEP),
+            receipts.next(),
             |_, _| false,
         );
         let excuse = |closed: &ClosedGates, receipts: &Receipts, side, gate| {
-            closed.excuse(side, gate, |_, fence, _| !receipts.is_past(fence))
+            closed.excuse(side, gate, |_, fence| !receipts.is_past(fence))
         };
         assert_eq!(excuse(&closed, &receipts, Side::Server, GATE), Some(Some(MessageIndex(7))));
         assert_eq!(excuse(&closed, &receipts, Side::Client, GATE), None);
@@ -123,13 +105,13 @@ mod tests {
     fn what_one_side_closes_again_and_again_does_not_push_out_what_the_other_has_closed() {
         let (mut closed, mut receipts) = (ClosedGates::default(), Receipts::default());
         let first = receipts.request();
-        closed.add((Side::Client, Side::Client), gates(&[3]), None, (first, NO_STEP), |_, _| false);
+        closed.add((Side::Client, Side::Client), gates(&[3]), None, first, |_, _| false);
         for _ in 0..40 {
             let fence = receipts.request();
-            closed.add((Side::Server, Side::Server), gates(&[]), None, (fence, NO_STEP), |_, _| false);
+            closed.add((Side::Server, Side::Server), gates(&[]), None, fence, |_, _| false);
         }
         assert_eq!(closed.closings.len(), KEPT + 1);
-        assert!(closed.excuse(Side::Client, GATE, |_, fence, _| !receipts.is_past(fence)).is_some());
+        assert!(closed.excuse(Side::Client, GATE, |_, fence| !receipts.is_past(fence)).is_some());
     }
 
     #[test]
@@ -139,29 +121,12 @@ mod tests {
         for number in 0..40 {
             last = receipts.request();
             let before = gates(&[3 + number % 2]);
-            closed.add((Side::Client, Side::Client), before, None, (last, NO_STEP), |_, _| false);
+            closed.add((Side::Client, Side::Client), before, None, last, |_, _| false);
         }
         assert_eq!(closed.closings.len(), KEPT);
-        assert!(closed.excuse(Side::Client, GateIndex(60), |_, fence, _| !receipts.is_past(fence)).is_some());
+        assert!(closed.excuse(Side::Client, GateIndex(60), |_, fence| !receipts.is_past(fence)).is_some());
         receipts.reply(last);
-        closed.add((Side::Server, Side::Server), gates(&[]), None, (last, NO_STEP), |_, fence| {
-            receipts.is_past(fence)
-        });
+        closed.add((Side::Server, Side::Server), gates(&[]), None, last, |_, fence| receipts.is_past(fence));
         assert_eq!(closed.closings.len(), 1, "what is past is forgotten");
-    }
-
-    #[test]
-    fn a_step_that_was_received_ends_what_was_closed_before_it() {
-        let (mut closed, receipts) = (ClosedGates::default(), Receipts::default());
-        for (side, step) in [(Side::Server, 3), (Side::Client, 3), (Side::Server, 4)] {
-            closed.add((Side::Server, side), gates(&[3]), None, (receipts.next(), step), |_, _| false);
-        }
-        closed.received(Side::Server, 3);
-        assert_eq!(closed.closings.len(), 2);
-        let unaware_of = |number| closed.excuse(Side::Server, GATE, |_, _, step| step == number);
-        assert_eq!((unaware_of(3), unaware_of(4), unaware_of(5)), (Some(None), Some(None), None));
-        closed.received(Side::Client, 3);
-        closed.received(Side::Server, 9);
-        assert!(closed.is_empty());
     }
 }

@@ -139,8 +139,6 @@ impl Evidence<'_> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     behind: BothWays<Vec<Behind>>,
-    /// The number of the last step that each side has taken.
-    last: BothWays<u64>,
 }
 
 impl Trail {
@@ -148,7 +146,7 @@ impl Trail {
     pub(crate) fn unseen(send: Fence, receive: Fence) -> Trail {
         let anywhere =
             |fence| vec![Behind { state: None, left: Left { by: None, fence }, number: 0, ends: None }];
-        Trail { behind: BothWays::new(anywhere(receive), anywhere(send)), last: BothWays::default() }
+        Trail { behind: BothWays::new(anywhere(receive), anywhere(send)) }
     }
 
     /// Whether a side that may be in a state, and in none before it, writes nothing there.
@@ -174,17 +172,6 @@ impl Trail {
             }
         }
         behind.push(Behind { state: Some(state), left, number, ends: None });
-    }
-
-    /// A side has taken the step with a number.
-    pub(crate) fn stepped(&mut self, by: Direction, number: u64) {
-        *self.last.get_mut(by) = number;
-    }
-
-    /// The number of the last step of the other side that a message shows to be received; 0 if it shows none.
-    pub(crate) fn shows(&self, direction: Direction, message: MessageIndex, evidence: &Evidence<'_>) -> u64 {
-        let is_shown = evidence.ordered && self.crossed(direction, message, evidence).is_none();
-        if is_shown { *self.last.get(direction.flip()) } else { 0 }
     }
 
     /// The step with a number, in a direction, ends a request, which the other side may end before it receives that.

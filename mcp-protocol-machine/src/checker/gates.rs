@@ -1,7 +1,6 @@
 //! Gates: whether the capabilities that a message needs are announced where it looks for them.
 
 use crate::capability::Capabilities;
-use crate::closed::NO_STEP;
 use crate::condition::dotted;
 use crate::exchange::Exchange;
 use crate::grants::Released;
@@ -39,20 +38,18 @@ impl Checker {
         during: Within<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<(), Violation> {
-        self.gates_on_arrival(direction, message, during, 0, applies)
+        self.gates_on_arrival(direction, message, during, applies)
             .map(drop)
             .map_err(|kind| self.violation(direction, message, None, kind))
     }
 
     /// The gates of a message as its receiver, or an observer, judges them: one that has closed is still open for a
-    /// message whose sender may not have received what closed it. `shown` is the last step of the other side that the message
-    /// itself shows to be received.
+    /// message whose sender may not have received what closed it.
     pub(super) fn gates_on_arrival(
         &self,
         direction: Direction,
         message: MessageIndex,
         during: Within<'_>,
-        shown: u64,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Option<ClosedGate>, ViolationKind> {
         let mut closed = None;
@@ -66,9 +63,9 @@ impl Checker {
                 return Err(self.not_negotiated(holder, requirement.gate));
             }
             // A side knows of what it has closed itself.
-            let is_unaware = |closer, fence, step| {
+            let is_unaware = |closer, fence| {
                 let by = self.sent_by(closer);
-                (by != direction || !self.ordered) && !self.is_past(by, fence) && step > shown
+                (by != direction || !self.ordered) && !self.is_past(by, fence)
             };
             let closed_gates = match self.is_during(requirement.gate) {
                 true => &self.ended_during,
@@ -275,7 +272,7 @@ impl Checker {
             if let Some((released, Some(fence))) = ended {
                 self.announce(side, released);
                 let before = self.capabilities(side).clone();
-                self.note_closing((side, side), before, Some(message), (fence, NO_STEP));
+                self.note_closing((side, side), before, Some(message), fence);
             }
             if !self.asked(by).grant_exactly(self.announced_by(side)) {
                 let after = self.asked(by).grants();

@@ -105,12 +105,8 @@ impl Checker {
             Some(_) => Within::Opening(Some(correlation.announces.unwrap_or(&NOTHING))),
             None => Within::Any,
         };
-        let shown = match self.closed_gates.is_empty() || found.origin == Origin::Closure {
-            true => 0,
-            false => self.channels.shows(found.place, direction, message, &self.evidence()),
-        };
         let closed_gate = self
-            .gates_on_arrival(direction, message, during, shown, applies)
+            .gates_on_arrival(direction, message, during, applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         let mut shows_state = true;
         if let Action::Spawn(start) = found.action {

@@ -104,7 +104,7 @@ impl Checker {
             None => return Ok(None),
         };
         let closed_gate = self
-            .gates_on_arrival(direction, message, during, 0, applies)
+            .gates_on_arrival(direction, message, during, applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         Ok(match later {
             Some(Later::SubSession(sub_session, found)) => {

@@ -56,10 +56,6 @@ impl Checker {
         if !found.shows_state {
             return;
         }
-        if !self.closed_gates.is_empty() {
-            let shown = self.channels.shows(found.place, direction, message, &self.evidence());
-            self.closed_gates.received(self.sender(direction.flip()), shown);
-        }
         let (channels, _, evidence) = self.with_evidence();
         channels.said(found.place, direction, message, &evidence);
     }

@@ -85,7 +85,7 @@ impl Checker {
         message: MessageIndex,
         applies: impl Fn(&Condition) -> bool,
     ) -> bool {
-        self.gates_on_arrival(direction, message, self.during(message), 0, &applies).is_ok()
+        self.gates_on_arrival(direction, message, self.during(message), &applies).is_ok()
     }
 
     /// A message of the followed role that passes a gate only because its peer, or an observer, cannot know that the role
@@ -98,7 +98,7 @@ impl Checker {
         message: MessageIndex,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<(), Violation> {
-        match self.gates_on_arrival(Direction::Send, message, self.during(message), 0, &applies) {
+        match self.gates_on_arrival(Direction::Send, message, self.during(message), &applies) {
             Ok(Some(_)) => {
                 let within = Capabilities::unknown();
                 self.gates(Direction::Send, message, &within, &applies)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bodies::Bodies;
 use crate::capability::Capabilities;
 use crate::channels::Channels;
-use crate::closed::{ClosedGates, NO_STEP};
+use crate::closed::ClosedGates;
 use crate::exchange::Exchanges;
 use crate::fence::{Fence, Receipts};
 use crate::grants::Grants;
@@ -197,7 +197,7 @@ impl Checker {
         self.announce(side, capabilities);
         // What was granted as well may be revoked while the announcement is on its way.
         if !announced.is_within(self.announced_by(side)) {
-            self.note_closing((side, side), before, Some(message), self.proofs_of(side, Some(message)));
+            self.note_closing((side, side), before, Some(message), self.fence_of(side, Some(message)));
         }
     }
 
@@ -258,7 +258,7 @@ impl Checker {
             .is_some_and(|table| matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. }));
         // The reply to a request that revokes is of the other side.
         let closer = if is_reply { side.other() } else { side };
-        self.note_closing((side, closer), before, message, self.proofs_of(closer, message));
+        self.note_closing((side, closer), before, message, self.fence_of(closer, message));
     }
 
     /// Whether a gate of a side was granted while the session ran.
@@ -288,19 +288,13 @@ impl Checker {
         (holder, closer): (Side, Side),
         before: Capabilities,
         message: Option<MessageIndex>,
-        proofs: (Fence, u64),
+        fence: Fence,
     ) {
         let mut closed = std::mem::take(&mut self.closed_gates);
-        closed.add((holder, closer), before, message, proofs, |side, fence| {
+        closed.add((holder, closer), before, message, fence, |side, fence| {
             self.is_past(self.sent_by(side), fence)
         });
         self.closed_gates = closed;
-    }
-
-    /// What proves that the other side has received a message of this side, which closes gates, or what this side has just
-    /// sent: a reply, and a step of a linear channel.
-    fn proofs_of(&self, side: Side, message: Option<MessageIndex>) -> (Fence, u64) {
-        (self.fence_of(side, message), self.channels.step_of(self.sent_by(side), message))
     }
 
     /// Proves that the other side has received a message of this side, or what this side has just sent.
@@ -320,7 +314,7 @@ impl Checker {
         fence: Fence,
     ) {
         let mut ended = std::mem::take(&mut self.ended_during);
-        ended.add((side, side), granted, Some(message), (fence, NO_STEP), |side, fence| {
+        ended.add((side, side), granted, Some(message), fence, |side, fence| {
             self.is_past(self.sent_by(side), fence)
         });
         self.ended_during = ended;

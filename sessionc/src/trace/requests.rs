@@ -118,14 +118,14 @@ impl Over {
 /// The progress that a report tells.
 pub(crate) fn progress_of(report: &[u8]) -> Option<f64> {
     #[derive(Deserialize)]
-    struct ProgressReport {
-        params: ProgressParams,
+    struct Report {
+        params: Params,
     }
     #[derive(Deserialize)]
-    struct ProgressParams {
+    struct Params {
         progress: f64,
     }
-    serde_json::from_slice::<ProgressReport>(report).ok().map(|report| report.params.progress)
+    serde_json::from_slice::<Report>(report).ok().map(|report| report.params.progress)
 }
 
 /// What is wrong with progress.
