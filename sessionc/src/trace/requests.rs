@@ -118,14 +118,14 @@ impl Over {
 /// The progress that a report tells.
 pub(crate) fn progress_of(report: &[u8]) -> Option<f64> {
     #[derive(Deserialize)]
-    struct Report {
-        params: Params,
+    struct ProgressReport {
+        params: ProgressParams,
     }
     #[derive(Deserialize)]
-    struct Params {
+    struct ProgressParams {
         progress: f64,
     }
-    serde_json::from_slice::<Report>(report).ok().map(|report| report.params.progress)
+    serde_json::from_slice::<ProgressReport>(report).ok().map(|report| report.params.progress)
 }
 
 /// What is wrong with progress.
