@@ -15,32 +15,23 @@ use super::running::Over;
 pub(super) struct RunningPost<'a> {
     conversation: &'a Conversation,
     ids: &'a [i64],
-    /// The end of `post_within`, for a message without requests.
-    limit: Option<Instant>,
 }
 
 impl<'a> RunningPost<'a> {
     pub(super) fn new(conversation: &'a Conversation, message: &'a PostMessage) -> RunningPost<'a> {
-        let ids = message.asks();
-        let within = conversation.options.post_within;
-        let limit = if ids.is_empty() { Instant::now().checked_add(within) } else { None };
-        RunningPost { conversation, ids, limit }
-    }
-
-    /// Whether so much time is left to deliver a message without requests.
-    pub(super) fn has_left(&self, pause: Duration) -> bool {
-        self.limit.is_none_or(|limit| Instant::now().checked_add(pause).is_some_and(|then| then < limit))
+        RunningPost { conversation, ids: message.asks() }
     }
 
     /// Works until that is done, or all requests of the message are over and the time is past that `left` then still
-    /// gives it. A message without requests is not over before it is delivered; it has a limit instead, `post_within`
-    /// for all attempts to send it. A call has the timeout of its caller.
+    /// gives it. A message without requests is not over before it is delivered; it has a limit instead, `post_within`.
+    /// A call has the timeout of its caller.
     pub(super) fn until_over<T>(
         &self,
         mut work: Pin<&mut impl Future<Output = T>>,
         left: impl Fn(Over) -> Duration,
     ) -> impl Future<Output = Result<T, Over>> {
-        let mut end = self.limit.map(|limit| Box::pin(tokio::time::sleep_until(limit)));
+        let limit = self.ids.is_empty().then_some(self.conversation.options.post_within);
+        let mut end = limit.map(|limit| Box::pin(tokio::time::sleep(limit)));
         let mut known: Option<Over> = None;
         poll_fn(move |context| {
             while let Poll::Ready(over) = self.poll_over(context, known) {

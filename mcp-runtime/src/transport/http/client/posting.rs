@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method, RequestBuilder, StatusCode};
+use tokio::time::Instant;
 
 use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
@@ -30,9 +31,10 @@ const END: Duration = Duration::from_secs(1);
 pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMessage) {
     let mut accepted = AcceptGuard { conversation, message: Some(message), taken: None };
     let running = RunningPost::new(conversation, message);
+    let until = Instant::now().checked_add(conversation.options.post_within);
     let mut failures = 0;
     while let Err(error) = attempt(conversation, message, &mut accepted, &running).await {
-        if !Box::pin(may_repeat(conversation, message, &running, &error, failures)).await {
+        if !Box::pin(may_repeat(conversation, message, &error, failures, until)).await {
             return conversation.fail(message, error);
         }
         failures += 1;
@@ -123,14 +125,14 @@ async fn attempt(
     }
 }
 
-/// Whether a message that has failed is to be sent again, after a pause: a reply may be, because the server knows its
+/// Whether a message that has failed is to be sent again, after a pause that ends in time: a reply may be, because the server knows its
 /// request by the id and takes one reply to it. Without it the server, and the call in which it asks, would wait.
 async fn may_repeat(
     conversation: &Conversation,
     message: &PostMessage,
-    running: &RunningPost<'_>,
     error: &Error,
     failures: usize,
+    until: Option<Instant>,
 ) -> bool {
     let Some(failed) = error.http().filter(|failed| failed.is_passing()) else { return false };
     if !message.kind.is_reply() || conversation.reuses_ids {
@@ -142,7 +144,7 @@ async fn may_repeat(
         0 if was_cut => Duration::ZERO,
         _ => conversation.pause(error.retry_after(), failures),
     };
-    if !running.has_left(pause) {
+    if Instant::now().checked_add(pause).is_none_or(|then| until.is_some_and(|until| then >= until)) {
         return false;
     }
     tracing::debug!(%error, "a reply is sent again");
