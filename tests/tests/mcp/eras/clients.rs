@@ -187,6 +187,31 @@ async fn a_call_before_the_handshake_is_told_how_to_begin() {
 }
 
 #[tokio::test]
+async fn a_client_is_asked_once_it_has_initialized_the_session() {
+    guarded(async {
+        for leaves in [false, true] {
+            let (wire, mut client) = raw();
+            let serving = test_support::spawn(async move { server::server().unwrap().serve(wire).await });
+            client.ask(initialize("2025-11-25")).await;
+            // A request may come before `initialized`, over HTTP also where that was sent first.
+            client.say(call(2, "greet", json!({}))).await;
+            let pong = client.ask(json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" })).await;
+            assert_eq!(pong["id"], 3, "{pong}");
+            if leaves {
+                client.hush().await;
+            } else {
+                let asked =
+                    client.ask(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+                assert_eq!(asked["method"], "elicitation/create", "{asked}");
+                client.hush().await;
+            }
+            serving.await.unwrap().unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_client_may_leave_at_any_time() {
     guarded(async {
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
