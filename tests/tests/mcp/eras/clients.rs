@@ -187,6 +187,28 @@ async fn a_call_before_the_handshake_is_told_how_to_begin() {
 }
 
 #[tokio::test]
+async fn a_method_of_a_later_revision_is_not_one_of_the_session() {
+    guarded(async {
+        for method in ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"] {
+            let mut client = client();
+            session(&mut client, "2025-06-18").await;
+            // With the value of a key, and without.
+            for (id, params) in [(8, json!({ "taskId": "one" })), (9, json!({}))] {
+                let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+                let refused = client.ask(request).await;
+                assert_eq!(refused["error"]["code"], -32601, "{refused}");
+                let message = refused["error"]["message"].as_str().unwrap();
+                assert!(
+                    message.ends_with("is not a method that the client sends in `Mcp` 2025-06-18"),
+                    "{message}"
+                );
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_client_is_asked_once_it_has_initialized_the_session() {
     guarded(async {
         for leaves in [false, true] {
