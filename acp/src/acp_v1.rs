@@ -56,7 +56,8 @@ typed::roles::markers! {
     /// ```
     Idle;
 
-    /// The agent works on a prompt.
+    /// The agent works on a prompt. A client that drops the conversation now does not stop the agent: `send_cancel` does,
+    /// and the reply to the prompt then ends the turn.
     ///
     /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
     ///

@@ -3,6 +3,7 @@
 use mcp_protocols::eras::types::CallToolResult;
 use mcp_protocols::rounds::AskError;
 use mcp_runtime::RpcError;
+use mcp_runtime::error::Excerpt;
 
 /// Why a tool failed: any error, or a text, made with `?`. The client's model reads its text in the result of the tool, and may
 /// call again. An [`RpcError`] is the reply as it is, and says that the tool was not run.
@@ -26,4 +27,23 @@ pub(crate) fn failed(failure: Failure) -> Result<CallToolResult, RpcError> {
         true => Err(refusal(failure)),
         false => Ok(CallToolResult::error(failure.to_string())),
     }
+}
+
+/// How much is repeated of what was found, and of what was expected, where that is long.
+const FOUND: usize = 200;
+const EXPECTED: usize = 2000;
+
+/// What is wrong with the arguments of a tool or a prompt. The error may repeat a value in full, in which the client has no
+/// interest, before it says what was expected.
+pub(crate) fn wrong_arguments(name: &str, error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let ends = (text.char_indices().nth(FOUND), text.char_indices().rev().nth(EXPECTED));
+    let shown = match ends {
+        (Some((found, _)), Some((expected, _))) if found < expected => {
+            let part = |part: Option<&str>| part.unwrap_or_default().to_owned();
+            part(text.get(..found)) + "…" + &part(text.get(expected..))
+        }
+        _ => text,
+    };
+    format!("the arguments of `{}` are wrong: {shown}", Excerpt(name))
 }

@@ -25,4 +25,4 @@ pub use self::version::AnnouncedVersion;
 pub(crate) use self::version::either;
 pub use crate::jsonrpc::RpcError;
 pub use mcp_protocol_machine::shape::ShapeMismatch;
-pub use mcp_protocol_machine::{Violation, ViolationKind};
+pub use mcp_protocol_machine::{Excerpt, Violation, ViolationKind};

@@ -12,6 +12,7 @@ use mcp_protocols::eras::types::{
 use mcp_protocols::eras::{Asker, Changes, Context, Handler, Offer};
 use mcp_protocols::rounds::Round;
 use mcp_runtime::RpcError;
+use mcp_runtime::error::Excerpt;
 
 use super::super::failure::{Failure, refusal};
 #[cfg(feature = "tracing")]
@@ -87,7 +88,7 @@ impl<S: Send + Sync + 'static> Parts<S> {
                 return Ok(result);
             }
         }
-        Err(RpcError::invalid_params(format!("there is no tool `{}`", params.name)))
+        Err(RpcError::invalid_params(format!("there is no tool `{}`", Excerpt(&params.name))))
     }
 
     /// Fills a prompt in.
@@ -102,7 +103,7 @@ impl<S: Send + Sync + 'static> Parts<S> {
                 return Ok(result);
             }
         }
-        Err(RpcError::invalid_params(format!("there is no prompt `{}`", params.name)))
+        Err(RpcError::invalid_params(format!("there is no prompt `{}`", Excerpt(&params.name))))
     }
 
     /// Reads a resource.

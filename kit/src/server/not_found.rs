@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use mcp_runtime::RpcError;
+use mcp_runtime::error::Excerpt;
 use serde_json::json;
 
 use super::super::failure::{Failure, refusal};
@@ -46,7 +47,7 @@ impl ResourceNotFound {
 
 impl fmt::Display for ResourceNotFound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "no resource is at `{}`", self.uri)
+        write!(formatter, "no resource is at `{}`", Excerpt(&self.uri))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Pages of long lists.
 
 use mcp_runtime::RpcError;
+use mcp_runtime::error::Excerpt;
 
 /// The entries of a list from a cursor on, and the cursor of the next page. A cursor says how many entries were before it.
 pub(super) fn page<T>(
@@ -8,7 +9,8 @@ pub(super) fn page<T>(
     cursor: Option<&str>,
     size: usize,
 ) -> Result<(Vec<T>, Option<String>), RpcError> {
-    let unknown = |cursor| RpcError::invalid_params(format!("`{cursor}` is not a cursor of this server"));
+    let unknown =
+        |cursor| RpcError::invalid_params(format!("`{}` is not a cursor of this server", Excerpt(cursor)));
     let before: usize = match cursor {
         Some(cursor) => cursor.parse().map_err(|_| unknown(cursor))?,
         None => 0,

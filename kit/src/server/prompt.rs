@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::super::failure::{Failure, refusal};
+use super::super::failure::{Failure, refusal, wrong_arguments};
 use super::super::schema::{arguments_of, description_of, kind_of, name_of, read};
 use super::client::Client;
 use super::needs::Needs;
@@ -146,10 +146,7 @@ impl<S: Send + Sync + 'static> PromptEntry<S> {
                 let (get, description) = (Arc::clone(&get), description.clone());
                 Box::pin(async move {
                     let given = params.arguments.unwrap_or_default();
-                    let wrong = |error| {
-                        let name = &params.name;
-                        RpcError::invalid_params(format!("the arguments of `{name}` are wrong: {error}"))
-                    };
+                    let wrong = |error| RpcError::invalid_params(wrong_arguments(&params.name, &error));
                     let arguments: T = from_texts(given).map_err(wrong)?;
                     let description = describe(&arguments).or(description);
                     let messages = get(arguments, state, Client::new(asker, changes)).await;

@@ -9,7 +9,7 @@ use mcp_runtime::RpcError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::super::failure::{Failure, failed};
+use super::super::failure::{self, Failure, failed};
 use super::super::schema::{arguments_of, description_of, name_of, read};
 use super::client::Client;
 use super::needs::Needs;
@@ -159,7 +159,7 @@ impl<S: Send + Sync + 'static> ToolEntry<S> {
 
 /// From 2025-11-25 on the model reads what is wrong with its arguments; before, that was an error of the request.
 fn wrong_arguments(params: &CallToolParams, error: &serde_json::Error) -> Called {
-    let text = format!("the arguments of `{}` are wrong: {error}", params.name);
+    let text = failure::wrong_arguments(&params.name, error);
     match &*params.meta.protocol_version < "2025-11-25" {
         true => Err(RpcError::invalid_params(text)),
         false => Ok(CallToolResult::error(text)),

@@ -316,6 +316,31 @@ async fn prompts_have_arguments_and_suggestions() {
 }
 
 #[tokio::test]
+async fn an_error_does_not_repeat_all_that_the_client_has_sent() {
+    let long = &"x".repeat(100_000);
+    for era in ERAS {
+        let client = connect(era, can_all()).await;
+        let wrong = call(&client, "delete_note", json!({ "id": long })).await;
+        let wrong = wrong.first_text().unwrap().to_owned();
+        assert!(wrong.ends_with("expected usize"), "{wrong}");
+        let mut errors = vec![wrong];
+        let get = GetPromptParams::new("weekly", client.meta()).with_argument("topic", "work");
+        errors.push(client.get_prompt(get.with_argument("days", long)).await.unwrap_err().to_string());
+        let tool = client.call_tool(CallToolParams::new(long, client.meta())).await;
+        errors.push(tool.unwrap_err().to_string());
+        let prompt = client.get_prompt(GetPromptParams::new(long, client.meta())).await;
+        errors.push(prompt.unwrap_err().to_string());
+        let resource = client.read_resource(ReadResourceParams::new(long, client.meta())).await;
+        errors.push(resource.unwrap_err().to_string());
+        let page = client.list_tools(PaginatedParams::new(client.meta()).cursor(long)).await;
+        errors.push(page.unwrap_err().to_string());
+        for error in errors {
+            assert!(error.contains("xxx") && error.len() < 3000, "{} bytes", error.len());
+        }
+    }
+}
+
+#[tokio::test]
 async fn resources_are_read_by_their_uris_and_watched() {
     for era in ERAS {
         let client = connect(era, can_all()).await;

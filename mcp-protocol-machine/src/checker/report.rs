@@ -29,7 +29,12 @@ impl Checker {
         id: Option<&RequestId>,
         kind: ViolationKind,
     ) -> Violation {
-        if kind == ViolationKind::NotPermitted
+        // A message of a sub-session is not permitted where its key says so, too.
+        let may_be_unknown = matches!(
+            kind,
+            ViolationKind::NotPermitted | ViolationKind::UnknownKey { .. } | ViolationKind::KeyMissing { .. }
+        );
+        if may_be_unknown
             && let Some(table) = self.protocol.message(message).filter(|_| self.is_never_said(message))
         {
             return self.missing(direction, table.kind, id, &table.method);

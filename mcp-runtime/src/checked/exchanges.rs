@@ -62,10 +62,14 @@ impl Exchanges {
         }
     }
 
-    /// A request of the peer is about to be answered. Returns whether it was held.
-    pub(super) fn release(&mut self, id: &RequestId) -> bool {
-        let place = self.held.iter().position(|held| held == id);
-        place.map(|place| self.held.swap_remove(place)).is_some()
+    /// Whether a request of the peer is held here.
+    pub(super) fn holds(&self, id: &RequestId) -> bool {
+        self.held.contains(id)
+    }
+
+    /// A request of the peer is answered, or cannot be any more.
+    pub(super) fn release(&mut self, id: &RequestId) {
+        self.held.retain(|held| held != id);
     }
 
     /// The requests of this side whose outcome was not returned.

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin};
-use mcp_protocol_machine::{About, RequestId};
+use mcp_protocol_machine::{About, Awaiting, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -346,23 +346,34 @@ impl CheckedSession {
         }
     }
 
-    /// Answers a request of a replicated channel, if this value holds it.
+    /// Answers a request of a replicated channel, if this value holds it. It still does if the answer is one that the
+    /// protocol does not permit.
     fn answer(
         &mut self,
         id: &RequestId,
         answer: impl FnOnce(&mut Engine, Caller) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let key = self.channel.as_ref().map(|channel| channel.key);
-        let is_exchange = self.exchanges.as_mut().is_some_and(|own| own.release(id));
-        self.link.speak(|engine, caller| {
-            match is_exchange || key.is_some_and(|key| engine.owed().may_answer(engine.rules(), id, key)) {
+        let is_exchange = self.exchanges.as_ref().is_some_and(|own| own.holds(id));
+        let (answered, is_open) = self.link.speak(|engine, caller| {
+            let may_answer =
+                is_exchange || key.is_some_and(|key| engine.owed().may_answer(engine.rules(), id, key));
+            let answered = match may_answer {
                 true => answer(engine, caller),
                 false => Err(engine
                     .lifecycle()
                     .closed(caller)
                     .unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
-            }
-        })
+            };
+            let lifecycle = engine.lifecycle();
+            let may_follow = !lifecycle.is_over() && !lifecycle.is_lost(caller);
+            let awaiting = engine.rules().checker().awaiting(Direction::Send, id);
+            (answered, may_follow && matches!(awaiting, Awaiting::Request(_)))
+        });
+        if !is_open && let Some(own) = &mut self.exchanges {
+            own.release(id);
+        }
+        answered
     }
 
     /// The part that holds a linear request, and which it is.

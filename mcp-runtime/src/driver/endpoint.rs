@@ -135,6 +135,9 @@ pub struct SessionInfo {
     /// Whether each request announces what the client can do during this request. Such a protocol has no handshake, and
     /// what a transport carries of it needs no session: each request stands for itself.
     pub is_stateless: bool,
+    /// Whether a request may have the id of one that is over, so that a reply which comes twice could be taken for that
+    /// of another request.
+    pub reuses_ids: bool,
 }
 
 /// What a message says that is not part of the session.

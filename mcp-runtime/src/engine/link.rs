@@ -244,6 +244,7 @@ impl Endpoint for Link {
             agreed_version: version::agreed(engine.rules()).map(Into::into),
             program_version: self.protocol().version.clone(),
             is_stateless: self.protocol().announces_in_each_request(Side::Client),
+            reuses_ids: self.protocol().reuses_ids,
         })
     }
 

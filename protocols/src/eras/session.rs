@@ -8,6 +8,7 @@ use futures_core::future::BoxFuture;
 use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 use super::changes::{Change, offered};
 use super::context::{Ask, Asker, Context, LogLevel};
@@ -37,15 +38,17 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
     // Also where the revision that the tables of this program are of is not spoken.
     let options = options.accept_versions(spoken.sessions().iter().copied());
     let session = McpServer::with_options(transport, options);
+    let (opening, initialized) = watch::channel(());
     let handler = SessionAnswers {
         served: served.clone(),
+        initialized,
         client: Arc::default(),
         level: Arc::default(),
         urls: Arc::default(),
     };
     let client = Arc::clone(&handler.client);
     let incoming = session.incoming();
-    let (running, mut over) = tokio::sync::watch::channel(());
+    let (running, mut over) = watch::channel(());
     let handlers = async {
         incoming.serve(handler).await;
         drop(running);
@@ -63,6 +66,7 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
         let _ = client.set(session_meta(version, &params));
         let session = session.send_initialize_result(welcome(version, offer)).await?;
         let session = session.recv_initialized().await?;
+        drop(opening);
         loop {
             tokio::select! {
                 // The client is gone, and all that it asked for is answered.
@@ -110,6 +114,8 @@ async fn tell(session: &McpServer<Active>, changed: Vec<Change>) -> Result<(), M
 /// Answers the requests of one session.
 struct SessionAnswers<H> {
     served: Served<H>,
+    /// Closed once the client has said that it is ready to be asked, or will not.
+    initialized: watch::Receiver<()>,
     /// Set by the handshake, before any request.
     client: Arc<OnceLock<newer::RequestMeta>>,
     level: Arc<LogLevel>,
@@ -150,6 +156,7 @@ impl<H: Handler> SessionAnswers<H> {
         let session = SessionAsker {
             context: self.context(context.clone(), &meta),
             session: context.clone(),
+            initialized: self.initialized.clone(),
             can: meta.client_capabilities,
             urls: Arc::clone(&self.urls),
         };
@@ -304,6 +311,7 @@ impl<H: Handler> SessionAnswers<H> {
 struct SessionAsker {
     context: Context,
     session: server::Context,
+    initialized: watch::Receiver<()>,
     can: newer::ClientCapabilities,
     urls: Arc<AtomicU64>,
 }
@@ -316,6 +324,8 @@ impl Ask for SessionAsker {
     fn ask(&self, questions: Vec<(String, newer::InputRequest)>) -> BoxFuture<'_, Result<Answers, AskError>> {
         Box::pin(async move {
             AskError::undeclared(&self.can, questions.iter().map(|(name, question)| (name, question)))?;
+            // A request may come before `initialized`, and a server asks only after it.
+            while self.initialized.clone().changed().await.is_ok() {}
             let answer = |(name, question): (String, newer::InputRequest)| async move {
                 let answer = self.answer(&name, question).await?;
                 Ok((name, answer))

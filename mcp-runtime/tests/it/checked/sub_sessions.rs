@@ -1,6 +1,9 @@
 //! Sub-sessions of checked sessions.
 
-use mcp_runtime::protocol::Side;
+use std::sync::Arc;
+
+use mcp_runtime::error::MismatchError;
+use mcp_runtime::protocol::{NamedShape, Protocol, Shape, ShapeIndex, Side};
 use mcp_runtime::session::WhyNot;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{CheckedSession, Error, Event, Options, ViolationKind};
@@ -10,8 +13,12 @@ use super::watching::{AfterSubscribed, AwaitingSubscribed, client};
 use super::{is_idle, next, notification, reply, request, restaurant, watching};
 
 async fn active() -> (CheckedSession, CheckedSession) {
+    active_in(Arc::new(watching::PROTOCOL.clone()), Options::default()).await
+}
+
+async fn active_in(protocol: Arc<Protocol>, options: Options) -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
-    let start = |end, side| CheckedSession::start(end, &watching::PROTOCOL, side, Options::default());
+    let start = |end, side| CheckedSession::start(end, &protocol, side, options.clone());
     let (mut watcher, mut watched) = (start(here, Side::Client), start(there, Side::Server));
     watcher.request("hello", &()).await.unwrap();
     let (id, _) = request(&mut watched).await;
@@ -136,4 +143,33 @@ async fn a_sub_session_returns_the_cancels_of_the_peer() {
         chat.respond(&id, &json!("something")).await.unwrap();
         assert_eq!(reply(&mut serving).await.0, asked);
     }
+}
+
+#[tokio::test]
+async fn after_a_reply_that_is_not_sent_the_request_is_still_answered() {
+    let mut protocol = watching::PROTOCOL.clone();
+    protocol.shapes = vec![NamedShape::named("Word", Shape::Text)].into();
+    let (guess, _) = protocol.by_name("Guess").unwrap();
+    protocol.messages.to_mut()[usize::from(guess.0)].shape = Some(ShapeIndex(0));
+    let (mut watcher, mut watched) = active_in(Arc::new(protocol), Options::new().judge_payloads(true)).await;
+    let room = json!({ "room": "one" });
+    let mut chat = watcher.open("chat/join", &room).await.unwrap();
+    let Event::Opened { id: Some(id), session: mut serving, .. } = next(&mut watched).await else { panic!() };
+    serving.respond(&id, &()).await.unwrap();
+    reply(&mut chat).await;
+
+    let asked = serving.request("chat/quiz", &room).await.unwrap();
+    let (id, _) = request(&mut chat).await;
+    let error = chat.respond(&id, &5).await.unwrap_err();
+    assert!(matches!(error, Error::Mismatch { problem: MismatchError::Shape(_), .. }), "{error}");
+    chat.respond(&id, "five").await.unwrap();
+    assert_eq!(reply(&mut serving).await, (asked, json!("five")));
+
+    // A value that is dropped answers what it still holds.
+    let asked = serving.request("chat/quiz", &room).await.unwrap();
+    let (id, _) = request(&mut chat).await;
+    chat.respond(&id, &5).await.unwrap_err();
+    drop(chat);
+    let Event::Refused { id: refused, .. } = next(&mut serving).await else { panic!() };
+    assert_eq!(refused, asked);
 }

@@ -10,6 +10,7 @@ mod ended_requests;
 mod error_texts;
 mod failures;
 mod listening;
+mod lost_replies;
 mod lost_sessions;
 mod polling;
 mod providers;

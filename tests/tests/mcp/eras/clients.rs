@@ -187,6 +187,53 @@ async fn a_call_before_the_handshake_is_told_how_to_begin() {
 }
 
 #[tokio::test]
+async fn a_method_of_a_later_revision_is_not_one_of_the_session() {
+    guarded(async {
+        for method in ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"] {
+            let mut client = client();
+            session(&mut client, "2025-06-18").await;
+            // With the value of a key, and without.
+            for (id, params) in [(8, json!({ "taskId": "one" })), (9, json!({}))] {
+                let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+                let refused = client.ask(request).await;
+                assert_eq!(refused["error"]["code"], -32601, "{refused}");
+                let message = refused["error"]["message"].as_str().unwrap();
+                assert!(
+                    message.ends_with("is not a method that the client sends in `Mcp` 2025-06-18"),
+                    "{message}"
+                );
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_is_asked_once_it_has_initialized_the_session() {
+    guarded(async {
+        for leaves in [false, true] {
+            let (wire, mut client) = raw();
+            let serving = test_support::spawn(async move { server::server().unwrap().serve(wire).await });
+            client.ask(initialize("2025-11-25")).await;
+            // A request may come before `initialized`, over HTTP also where that was sent first.
+            client.say(call(2, "greet", json!({}))).await;
+            let pong = client.ask(json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" })).await;
+            assert_eq!(pong["id"], 3, "{pong}");
+            if leaves {
+                client.hush().await;
+            } else {
+                let asked =
+                    client.ask(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+                assert_eq!(asked["method"], "elicitation/create", "{asked}");
+                client.hush().await;
+            }
+            serving.await.unwrap().unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_client_may_leave_at_any_time() {
     guarded(async {
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });

@@ -122,6 +122,8 @@ pub(super) struct Conversation {
     pub(super) options: ClientOptions,
     /// Requests have no session: each says by itself what the server has to know.
     pub(super) is_stateless: bool,
+    /// A reply that comes twice could be taken for that of another request.
+    pub(super) reuses_ids: bool,
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
     on_session: Option<OnSession>,
     pub(super) endpoint: Arc<dyn Endpoint>,
@@ -144,6 +146,8 @@ pub(super) struct Conversation {
     pub(super) reconnecting: tokio::sync::Mutex<()>,
     /// The present epoch, for the task that reads the stream of an earlier one. Requests hear of it by their signal.
     pub(super) epochs: watch::Sender<Epoch>,
+    /// The session has said everything: nothing waits to be sent again.
+    closing: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -170,6 +174,7 @@ impl Conversation {
             header_provider,
             options,
             is_stateless,
+            reuses_ids: info.reuses_ids,
             provider,
             on_session,
             endpoint,
@@ -184,6 +189,7 @@ impl Conversation {
             naming: Naming::default(),
             reconnecting: tokio::sync::Mutex::new(()),
             epochs: watch::Sender::new(Epoch::FIRST),
+            closing: watch::Sender::new(false),
         })
     }
 
@@ -397,8 +403,16 @@ impl Conversation {
         self.endpoint.notify(TransportEvent::Wrote);
     }
 
-    /// Waits until everything has been accepted that must not be lost.
+    /// Waits for so long; whether the session has more to say.
+    pub(super) async fn is_open_after(&self, pause: Duration) -> bool {
+        let mut closing = self.closing.subscribe();
+        let closed = closing.wait_for(|closing| *closing);
+        tokio::time::timeout(pause, closed).await.is_err()
+    }
+
+    /// Waits until everything has been accepted that must not be lost. Nothing is sent again from here on.
     pub(super) async fn drained(&self) {
+        self.closing.send_replace(true);
         let poll = |context: &mut Context<'_>| {
             let mut state = self.state();
             if state.queue.is_empty() && !state.posting {

@@ -149,6 +149,16 @@ impl HttpError {
             _ => false,
         }
     }
+
+    /// Whether the same message is likely to be taken a little later: its connection was lost, or the server, or what
+    /// stands in front of it, has no room.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            HttpError::Request(_) => true,
+            HttpError::Status { status, .. } => matches!(status, 408 | 429 | 502..=504),
+            _ => false,
+        }
+    }
 }
 
 /// Whether a server that answers like that may answer otherwise the next time.

@@ -29,7 +29,8 @@ pub struct ClientOptions {
     /// After this many consecutive failures to resume the stream of an answer, the call fails. A server that ends the
     /// stream on purpose does not count as a failure. Default: 5.
     pub resume_attempts: usize,
-    /// How long a notification or a reply may take to be accepted. Default: 30 seconds.
+    /// How long a notification or a reply may take to be accepted. Until then a reply is sent again whose connection was
+    /// lost, or for which the server has no room. Default: 30 seconds.
     pub post_within: Duration,
     /// How long reconnecting may take before the session ends. A server that cannot be reached, or has no room, is
     /// asked again meanwhile. Default: 30 seconds.

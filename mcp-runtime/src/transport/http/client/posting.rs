@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method, RequestBuilder, StatusCode};
+use tokio::time::Instant;
 
 use super::answer::{compressed, first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
@@ -26,10 +27,27 @@ use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION
 /// requests.
 const END: Duration = Duration::from_secs(1);
 
-/// Delivers one message, and its answer.
+/// Delivers one message, and its answer. A reply that is lost is sent again.
 pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMessage) {
     let mut accepted = AcceptGuard { conversation, message: Some(message), taken: None };
     let running = RunningPost::new(conversation, message);
+    let until = Instant::now().checked_add(conversation.options.post_within);
+    let mut failures = 0;
+    while let Err(error) = attempt(conversation, message, &mut accepted, &running).await {
+        if !Box::pin(may_repeat(conversation, message, &error, failures, until)).await {
+            return conversation.fail(message, error);
+        }
+        failures += 1;
+    }
+}
+
+/// Sends a message, and reads its answer. The end of the session, or of what waits for the answer, is not an error.
+async fn attempt(
+    conversation: &Arc<Conversation>,
+    message: &PostMessage,
+    accepted: &mut AcceptGuard<'_>,
+    running: &RunningPost<'_>,
+) -> Result<(), Error> {
     let mut again = false;
     loop {
         let mut identity = conversation.identity(Some(message));
@@ -51,23 +69,21 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
             };
             running.until_over(posted, left).await
         };
-        let mut response = match asked.unwrap_or_else(|over| Err(over.into())) {
-            Ok(response) => response,
-            Err(error) => return conversation.fail(message, error),
-        };
+        let mut response = asked.unwrap_or_else(|over| Err(over.into()))?;
         let (status, epoch) = (response.status(), identity.epoch);
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
             if conversation.provider.is_some() {
-                return conversation.fail(message, Error::SessionInvalid);
+                return Err(Error::SessionInvalid);
             }
             if std::mem::replace(&mut again, true) {
-                return conversation.invalid(ReconnectError::LostAgain);
+                conversation.invalid(ReconnectError::LostAgain);
+                return Ok(());
             }
             // The call may have been dropped or cancelled meanwhile.
             if !Box::pin(reconnect(conversation, identity.epoch)).await
                 || (!message.asks().is_empty() && !conversation.is_awaited(message))
             {
-                return;
+                return Ok(());
             }
             continue;
         }
@@ -101,12 +117,38 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
             if matches!(error.http(), Some(HttpError::SessionReplaced))
                 && !Box::pin(reconnect(conversation, epoch)).await
             {
-                return;
+                return Ok(());
             }
-            conversation.fail(message, error);
+            return Err(error);
         }
-        return;
+        return Ok(());
     }
+}
+
+/// Whether a message that has failed is to be sent again, after a pause that ends in time: a reply may be, because the server knows its
+/// request by the id and takes one reply to it. Without it the server, and the call in which it asks, would wait.
+async fn may_repeat(
+    conversation: &Conversation,
+    message: &PostMessage,
+    error: &Error,
+    failures: usize,
+    until: Option<Instant>,
+) -> bool {
+    let Some(failed) = error.http().filter(|failed| failed.is_passing()) else { return false };
+    if !message.kind.is_reply() || conversation.reuses_ids {
+        return false;
+    }
+    let was_cut = matches!(failed, HttpError::Request(failed) if !failed.is_connect());
+    let pause = match failures {
+        // Connections are kept, and this one may have been lost long ago.
+        0 if was_cut => Duration::ZERO,
+        _ => conversation.pause(error.retry_after(), failures),
+    };
+    if Instant::now().checked_add(pause).is_none_or(|then| until.is_some_and(|until| then >= until)) {
+        return false;
+    }
+    tracing::debug!(%error, "a reply is sent again");
+    pause.is_zero() || conversation.is_open_after(pause).await
 }
 
 impl From<Over> for Error {

@@ -11,6 +11,7 @@ use super::http_client::HttpClient;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::options::ClientOptions;
+use super::posting::deliver;
 use super::provider::SessionProvider;
 use super::reconnect::reconnect;
 use super::running::Over;
@@ -28,6 +29,7 @@ struct Kept {
     /// The conversation whose session id it reads when it is notified of a reconnect.
     within: Arc<Mutex<Option<Arc<Conversation>>>>,
     seen: Arc<Mutex<Vec<Epoch>>>,
+    reuses_ids: bool,
 }
 
 impl Endpoint for Kept {
@@ -63,7 +65,7 @@ impl Endpoint for Kept {
     fn tick(&self, _: Instant) {}
 
     fn info(&self) -> SessionInfo {
-        SessionInfo::default()
+        SessionInfo { reuses_ids: self.reuses_ids, ..SessionInfo::default() }
     }
 
     fn read_aside(&self, _: &[u8]) -> Aside {
@@ -211,6 +213,20 @@ async fn a_message_without_requests_has_a_limit() {
     assert_eq!((ended, began.elapsed().as_secs()), (Err(Over::Late), limit.as_secs()));
     let in_time = tokio::time::sleep(limit - SECOND);
     assert_eq!(until_over(&running, in_time, |_| Duration::ZERO).await, Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_sent_again_for_a_while_where_it_cannot_be_taken_for_another() {
+    let reply = MessageKind::Result { place: Place::Replicated };
+    let notification = MessageKind::Notification { place: Place::Replicated };
+    // Behind the first attempt, waits of one second, two, four and eight.
+    for (kind, reuses_ids, waited) in [(reply, false, 15), (reply, true, 0), (notification, false, 0)] {
+        let kept = Kept { reuses_ids, ..Kept::default() };
+        let conversation = Conversation::new(HttpClient::new("http://127.0.0.1:1").unwrap(), Arc::new(kept));
+        let began = tokio::time::Instant::now();
+        deliver(&conversation, &PostMessage::new(Outgoing::new(b"{}", kind, Epoch::FIRST))).await;
+        assert_eq!(began.elapsed().as_secs(), waited, "{kind:?} {reuses_ids}");
+    }
 }
 
 #[tokio::test]
