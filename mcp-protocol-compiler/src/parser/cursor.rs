@@ -30,8 +30,8 @@ pub(super) struct Parser<'s> {
     pub(super) records: usize,
     /// Whether the parentheses of a payload are open around this place.
     pub(super) in_payload: bool,
-    /// Whether a shape around this place is written as in another language, which is reported behind it.
-    pub(super) translating: bool,
+    /// How many shapes around this place are written as in another language, which is reported behind the outermost.
+    pub(super) translating: usize,
     /// Whether the name of the next reply stands in a parenthesis, which has been reported.
     pub(super) reply_in_parentheses: bool,
     /// How many parentheses of session types are open around this place.
@@ -87,7 +87,7 @@ impl<'s> Parser<'s> {
             depth: 0,
             records: 0,
             in_payload: false,
-            translating: false,
+            translating: 0,
             reply_in_parentheses: false,
             parentheses: 0,
             lenient: false,

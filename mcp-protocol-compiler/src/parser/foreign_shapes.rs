@@ -11,6 +11,9 @@ use crate::format;
 use crate::lexer::{Kind, UNKNOWN_CHARACTER};
 use crate::source::Span;
 
+/// How many shapes of other languages within one another are read.
+const DEEPEST_TRANSLATED: usize = 16;
+
 /// What a word before brackets, or before a shape, makes of what stands behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Constructor {
@@ -211,11 +214,16 @@ impl Parser<'_> {
 
     /// Reads a shape as what it means. What stands in it that other languages write is part of the mistake around it.
     fn read_as_meant(&mut self, start: Span, read: impl FnOnce(&mut Self) -> ShapeKind) -> Shape {
-        let outer = std::mem::replace(&mut self.translating, true);
+        if self.translating >= DEEPEST_TRANSLATED {
+            let shape = self.too_deep(start);
+            self.bump();
+            return shape;
+        }
+        self.translating += 1;
         let kind = read(self);
-        self.translating = outer;
+        self.translating -= 1;
         let mut shape = Shape { kind, span: start.to(self.previous()) };
-        if !outer {
+        if self.translating == 0 {
             self.name_as_here(&mut shape);
         }
         shape
@@ -223,7 +231,7 @@ impl Parser<'_> {
 
     /// Says what is written here for a shape. Where something in it could not be read, that has been reported.
     fn say_as_meant(&mut self, shape: &Shape, at: Span, message: String, otherwise: &str) {
-        if self.translating || has_missing(shape) {
+        if self.translating > 0 || has_missing(shape) {
             return;
         }
         let written = format::shape(shape);
@@ -277,7 +285,7 @@ impl Parser<'_> {
         for _ in 0..count.min(super::codes::DEEPEST) {
             shape = Shape { kind: ShapeKind::List(Box::new(shape)), span };
         }
-        if !self.translating {
+        if self.translating == 0 {
             self.name_as_here(&mut shape);
         }
         self.say_as_meant(&shape, first.to(self.previous()), "`[]` behind a shape".to_owned(), " for a list");
@@ -311,7 +319,7 @@ impl Parser<'_> {
     /// Reports `or` between shapes, once for all that stand in one.
     pub(super) fn report_or(&mut self, words: &[Span]) {
         let Some(first) = words.first() else { return };
-        if !self.translating {
+        if self.translating == 0 {
             let edits = words.iter().map(|word| Edit::replace(*word, "|"));
             let finding = Diagnostic::error(MALFORMED_SHAPE, *first, "`or` between shapes");
             self.findings.push(finding.suggest("write `|`", edits));
@@ -475,7 +483,7 @@ impl Parser<'_> {
             "required" => otherwise = Some("what may be left out has `?` behind its name"),
             _ => {}
         }
-        if !self.translating {
+        if self.translating == 0 {
             let finding = Diagnostic::error(MALFORMED_SHAPE, mark, format!("`{word}` stands before a field"));
             let finding = finding.suggest(help, edits);
             self.report_at(
@@ -512,7 +520,7 @@ impl Parser<'_> {
     /// Reports the fields of a record whose types stand before their names: the places, and what to write there. What
     /// else other languages have between fields is part of it.
     pub(super) fn report_typed_fields(&mut self, open: Span, fields: Vec<(Span, String)>) {
-        let Some((first, _)) = fields.first().filter(|_| !self.translating) else { return };
+        let Some((first, _)) = fields.first().filter(|_| self.translating == 0) else { return };
         let all = open.to(self.previous());
         let written: Vec<&str> = fields.iter().map(|(_, written)| written.as_str()).collect();
         let help = format!("write `{{ {} }}`", shorten(&written.join(", ")));

@@ -95,7 +95,7 @@ impl Parser<'_> {
 
     // What is said of a mistake is in functions of its own: its memory is not that of each level of shapes in one another.
 
-    fn too_deep(&mut self, start: Span) -> Shape {
+    pub(super) fn too_deep(&mut self, start: Span) -> Shape {
         let message = format!("shapes nest deeper than {DEEPEST}");
         let finding = Diagnostic::error(TOO_DEEP, start, message);
         self.report(finding.help("give an inner shape a name with `type`"));
