@@ -91,7 +91,7 @@ fn types_that_narrow_break() {
         sent(("uint", "int")),
         [
             "old-new C0004 the old client may send `add` with 18446744073709551615 in `count`, where the new server \
-             expects a whole number",
+             expects a whole number that an `i64` holds",
             "new-old C0004 the new client may send `add` with -1 in `count`, where the old server expects a whole \
              number that is not negative"
         ]
