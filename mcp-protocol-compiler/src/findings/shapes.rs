@@ -267,8 +267,8 @@ pub fn no_such_field<'a>(
     }
 }
 
-/// A capability, or the field in which capabilities are announced, that is none of the fields of a record: most likely it
-/// is not declared yet. `declared` is the field, and `before` the first field of the record.
+/// A capability, or the field in which capabilities are announced, that a record does not have: most likely it is not
+/// declared yet. `declared` is the field, and `before` the first field of the record.
 pub fn no_such_capability(key: &Name, owner: &str, declared: &str, before: Span) -> Diagnostic {
     let message = format!("{owner} has no field `{}`", key.text);
     let edit = Edit::before(before, format!("{declared}, "));

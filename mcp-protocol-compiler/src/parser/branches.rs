@@ -75,8 +75,8 @@ impl Parser<'_> {
         Some(all)
     }
 
-    /// What to do to so many tokens of a choice in brackets: commas become operators, and labels go. How many commas there
-    /// are.
+    /// What to do to so many tokens of a choice in brackets: commas become operators, and labels go. Also the number of
+    /// commas.
     fn edits_of_branches(&self, operator: Operator, count: usize) -> (Vec<Edit>, usize) {
         let (sign, action) = match operator {
             Operator::Internal => (" ⊕", '!'),

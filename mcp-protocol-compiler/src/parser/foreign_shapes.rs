@@ -1,4 +1,4 @@
-//! Shapes as other languages would write them: each is read as what it means, and reported once, with what is written here.
+//! Shapes as other languages would write them: each is read as what it means, and reported once, with what to write.
 
 use mcp_protocol_machine::protocol::Literal;
 
@@ -428,7 +428,7 @@ impl Parser<'_> {
 
     // Fields
 
-    /// `?name: shape`, `optional name: shape`, `repeated string name = 1`: a field as other languages write it, where one
+    /// `?name: shape`, `optional name: shape`, `repeated string name = 1`: a field as other languages write it, if one
     /// stands here.
     pub(super) fn foreign_field(&mut self, typed: &mut Vec<(Span, String)>) -> Option<ShapeField> {
         let marked = self.kind() == Kind::Question && self.kind_at(1) == Kind::Word;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-/// How many pairs of lines are compared with one another at most. Between longer parts, lines that differ in their spaces
+/// How many pairs of lines are compared with one another at most. In longer parts, lines that differ in their spaces
 /// alone are looked for first.
 const MOST_PAIRS: usize = 4_000_000;
 
@@ -81,7 +81,7 @@ fn only_ones(lines: &[&str]) -> HashMap<String, usize> {
 
 /// As many of these pairs as possible whose second numbers ascend, too.
 fn ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length, the pair that ends such a sequence with the smallest second number; and what stands before a pair.
+    // For each length, the pair that ends such a sequence with the smallest second number; and the pair before each.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     let second = |at: &usize| pairs.get(*at).map_or(0, |pair| pair.1);
