@@ -144,7 +144,7 @@ pub fn boolean(word: &str) -> Option<bool> {
 }
 
 /// What other languages call the shapes that this one has by itself.
-const FOREIGN: [(&str, &str); 30] = [
+const FOREIGN: [(&str, &str); 36] = [
     ("String", "string"),
     ("str", "string"),
     ("text", "string"),
@@ -156,6 +156,12 @@ const FOREIGN: [(&str, &str); 30] = [
     ("Integer", "int"),
     ("long", "int"),
     ("i32", "int"),
+    ("int32", "int"),
+    ("int64", "int"),
+    ("Int", "int"),
+    ("uint32", "uint"),
+    ("uint64", "uint"),
+    ("Float", "number"),
     ("i64", "int"),
     ("u32", "uint"),
     ("u64", "uint"),

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Holder, Kind, Payload, S
 
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
-use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
+use crate::declarations::{Declarations, Form, Message, PayloadType, Record, Shapes};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange};
 use crate::findings::listed;
 use crate::source::Span;
@@ -40,7 +40,12 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             let path = declarations.gates.get(usize::from(gate.0))?.to_string();
             Some(ClosedGate { message, path, place: *place })
         });
-        never_announced(&gates.collect::<Vec<_>>(), side, likely(compiled, side))
+        let gates: Vec<ClosedGate<'_>> = gates.collect();
+        let likely = likely(compiled, side).map(|message| Likely {
+            name: &message.table.name,
+            declared: undeclared(declarations, message, &gates),
+        });
+        never_announced(&gates, side, likely)
     };
     [Side::Client, Side::Server].into_iter().filter_map(of).collect()
 }
@@ -50,6 +55,34 @@ struct ClosedGate<'a> {
     message: &'a Message,
     path: String,
     place: Span,
+}
+
+/// The message that most likely announces what a side can do.
+struct Likely<'a> {
+    name: &'a str,
+    /// The fields that its payload lacks for that.
+    declared: Vec<Edit>,
+}
+
+/// The fields that a message lacks for announcing what gates ask for, in its field `capabilities`.
+fn undeclared(declarations: &Declarations, message: &Message, gates: &[ClosedGate<'_>]) -> Vec<Edit> {
+    let PayloadType::Shape { index, .. } = &message.payload else { return Vec::new() };
+    let shapes = Shapes(&declarations.shapes);
+    let before = |record: &Record, field: String| {
+        // In front of the first field, unless its documentation stands there.
+        let first = record.fields.first().filter(|first| first.documentation.is_empty());
+        first.map(|first| Edit::before(first.name.span, format!("{field}?: object, ")))
+    };
+    let payload = Form::Named(*index);
+    let Form::Record(record) = shapes.behind(&payload) else { return Vec::new() };
+    let Some(field) = record.field("capabilities") else {
+        return before(record, "capabilities".to_owned()).into_iter().collect();
+    };
+    let Form::Record(capabilities) = shapes.behind(&field.form) else { return Vec::new() };
+    let keys: BTreeSet<&str> =
+        gates.iter().map(|gate| gate.path.split('.').next().unwrap_or_default()).collect();
+    let missing = keys.into_iter().filter(|key| capabilities.field(key).is_none());
+    missing.filter_map(|key| before(capabilities, crate::format::json_key(key))).collect()
 }
 
 /// Whether a side grants capabilities while a session runs.
@@ -74,7 +107,7 @@ pub(super) fn holder(automaton: &Automaton, direction: Direction, holder: Holder
 }
 
 /// One finding for all gates of a side, because one line is missing.
-fn never_announced(gates: &[ClosedGate<'_>], holder: Side, likely: Option<&str>) -> Option<Diagnostic> {
+fn never_announced(gates: &[ClosedGate<'_>], holder: Side, likely: Option<Likely<'_>>) -> Option<Diagnostic> {
     let (first, others) = gates.split_first()?;
     let word = holder.word();
     let message = format!(
@@ -94,9 +127,19 @@ fn never_announced(gates: &[ClosedGate<'_>], holder: Side, likely: Option<&str>)
     }
     Some(match likely {
         Some(likely) => {
-            let item = format!("capabilities {word} = {likely}.capabilities");
-            let help = format!("say where the {word} announces it, for instance `{item}`");
-            finding.changes(help, [TextChange::Item(item)])
+            let item = format!("capabilities {word} = {}.capabilities", likely.name);
+            let mut help = format!("say where the {word} announces it, for instance `{item}`");
+            if !likely.declared.is_empty() {
+                help += ", with a field for it in that payload";
+            }
+            let has_field = likely.declared.is_empty();
+            let declared = likely.declared.into_iter().map(TextChange::from);
+            let finding = finding.changes(help, declared.chain([TextChange::Item(item)]));
+            match has_field {
+                true => finding,
+                false => finding
+                    .changes("or give the gate up", gates.iter().map(|gate| Edit::delete(gate.place).into())),
+            }
         }
         None => finding.changes(
             format!(
@@ -120,10 +163,12 @@ fn may_announce(declarations: &Declarations, message: &Message) -> bool {
     }
 }
 
-/// The first message with a payload that a side sends in a session whose gates are all closed.
-fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
+/// The first message with a payload that a side sends in a session whose gates are all closed: one that has a field for
+/// capabilities, or else one that may get it.
+fn likely(compiled: &Compiled, holder: Side) -> Option<&Message> {
     let declarations = &compiled.declarations;
     let machine = compiled.client.as_ref().or(compiled.server.as_ref())?;
+    let mut other = None;
     let mut seen = BTreeSet::new();
     let mut waiting = VecDeque::from([StateIndex(0)]);
     while let Some(index) = waiting.pop_front() {
@@ -139,12 +184,22 @@ fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
             let sends = (edge.direction == Direction::Send) == (machine.side == holder);
             let refuses = matches!(message.table.kind, Kind::Refusal { .. });
             if sends && !refuses && may_announce(declarations, message) {
-                return Some(&message.table.name);
+                return Some(message);
+            }
+            if sends && !refuses && is_record(declarations, message) {
+                other = other.or(Some(message));
             }
             waiting.push_back(match edge.action {
                 Action::Step(to) | Action::Spawn(to) => to,
             });
         }
     }
-    None
+    other
+}
+
+/// Whether a payload is a record with fields.
+fn is_record(declarations: &Declarations, message: &Message) -> bool {
+    let PayloadType::Shape { index, .. } = &message.payload else { return false };
+    let form = Form::Named(*index);
+    matches!(Shapes(&declarations.shapes).behind(&form), Form::Record(record) if !record.fields.is_empty())
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex, Requirement, Side};
 
 use super::announcements::{grants, holder};
 use crate::automaton::Automaton;
@@ -84,7 +84,19 @@ fn may_meet(declarations: &Declarations, message: &Message, condition: &Conditio
 /// them.
 fn is_open_whenever_sent(during: &During, plain: &Message) -> bool {
     let is_among = |request: &MessageIndex| during.table.requests.contains(request);
-    during.table.condition.is_none() && plain.during.iter().any(|own| own.table.requests.iter().all(is_among))
+    plain.during.iter().any(|own| {
+        let fits = during.table.condition.is_none() || during.table.condition == own.table.condition;
+        fits && own.table.requests.iter().all(is_among)
+    })
+}
+
+/// Whether a message needs a capability for each payload for which another one needs it, `required`: then it is not sent
+/// either while that gate is closed.
+fn is_closed_as_well(plain: &Message, required: &Requirement) -> bool {
+    plain.table.requires.iter().any(|own| {
+        let same = own.holder == required.holder && own.gate == required.gate;
+        same && (own.condition.is_none() || own == required)
+    })
 }
 
 impl MessageWay<'_> {
@@ -105,8 +117,9 @@ impl MessageWay<'_> {
             return Some(format!("sends `{}`", request.text));
         }
         let of_receiver = gated.table.requires.iter().find(|requirement| {
-            let also = plain.table.requires.iter().any(|other| other == *requirement);
-            !also && holder(self.machine, self.direction, requirement.holder) == receiver
+            !is_closed_as_well(plain, requirement)
+                && self.is_needed(pair, requirement)
+                && holder(self.machine, self.direction, requirement.holder) == receiver
         })?;
         let gate = self.declarations.gates.get(usize::from(of_receiver.gate.0))?;
         if grants(self.machine, self.declarations, receiver) {
@@ -124,6 +137,15 @@ impl MessageWay<'_> {
             }
         };
         is_late.then(|| format!("announces `{word}.{gate}`"))
+    }
+
+    /// Whether a payload of the second message that fits the condition of the first one may need a capability.
+    fn is_needed(&self, pair: &GatedPair<'_>, required: &Requirement) -> bool {
+        match &required.condition {
+            None => true,
+            Some(condition) if required.unless => condition != pair.condition,
+            Some(condition) => may_meet(self.declarations, pair.plain.1, condition),
+        }
     }
 
     fn finding(&self, pair: &GatedPair<'_>, opens: &str) -> Diagnostic {

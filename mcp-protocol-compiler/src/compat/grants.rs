@@ -78,6 +78,19 @@ fn required<'a>(pairing: &Pairing<'a>, sender: Side, granter: Side) -> BTreeSet<
     of_granter.map(|requirement| path(receiver, requirement)).collect()
 }
 
+/// What the reader requires of the granter for messages of its own that the granter does not know: granted, they are sent.
+fn required_of_unknown<'a>(pairing: &Pairing<'a>, granter: Side) -> BTreeSet<Capability<'a>> {
+    let sender = granter.other();
+    let version = pairing.version(sender);
+    let unknown = version.declarations.indices().filter(|index| {
+        version.senders(*index).contains(&sender) && pairing.received_as(sender, *index).is_none()
+    });
+    let requires =
+        unknown.filter_map(|index| version.message(index)).flat_map(|message| message.table.requires.iter());
+    let of_granter = requires.filter(|requirement| holder(requirement, sender) == granter);
+    of_granter.map(|requirement| path(version, requirement)).collect()
+}
+
 fn differs(pairing: &Pairing<'_>, granter: Side, index: MessageIndex, method: &str) -> Option<Break> {
     let (version, reader) = (pairing.version(granter), pairing.version(granter.other()));
     let (own, theirs) = (meant(version, granter, method), meant(reader, granter, method));
@@ -85,8 +98,9 @@ fn differs(pairing: &Pairing<'_>, granter: Side, index: MessageIndex, method: &s
         return None;
     }
     let table = &version.message(index)?.table;
-    let (of_granter, of_reader) =
-        (required(pairing, granter, granter), required(pairing, granter.other(), granter));
+    let of_granter = required(pairing, granter, granter);
+    let mut of_reader = required(pairing, granter.other(), granter);
+    of_reader.extend(required_of_unknown(pairing, granter));
     let is_missed = |more: &BTreeSet<Capability<'_>>,
                      less: &BTreeSet<Capability<'_>>,
                      needed: &BTreeSet<Capability<'_>>| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::edit::Edit;
 use super::finding::{Code, Diagnostic, Severity};
 use crate::source::{FileId, Span};
 
@@ -28,6 +29,26 @@ impl Findings {
         } else {
             self.leave_out(&finding);
         }
+    }
+
+    /// Takes out the findings of a code in a place whose first suggestion has edits, and returns these edits: they are
+    /// part of what is said of all of the place.
+    pub(crate) fn take_within(&mut self, code: Code, place: Span) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        self.kept.retain(|finding| {
+            let is_within = finding.code == code
+                && finding.labels.first().is_some_and(|label| {
+                    let at = label.span;
+                    at.file == place.file && place.start <= at.start && at.end <= place.end
+                });
+            let own = finding.helps.first().map(|help| help.edits()).unwrap_or_default();
+            if !is_within || own.is_empty() {
+                return true;
+            }
+            edits.extend(own.iter().cloned());
+            false
+        });
+        edits
     }
 
     fn leave_out(&mut self, finding: &Diagnostic) {

@@ -267,6 +267,14 @@ pub fn no_such_field<'a>(
     }
 }
 
+/// A capability, or the field in which capabilities are announced, that a record does not have: most likely it is not
+/// declared yet. `declared` is the field, and `before` the first field of the record.
+pub fn no_such_capability(key: &Name, owner: &str, declared: &str, before: Span) -> Diagnostic {
+    let message = format!("{owner} has no field `{}`", key.text);
+    let edit = Edit::before(before, format!("{declared}, "));
+    Diagnostic::error(NO_SUCH_FIELD, key.span, message).suggest(format!("declare it: `{declared}`"), [edit])
+}
+
 /// How many fields a finding names.
 const MOST_NAMED: usize = 12;
 

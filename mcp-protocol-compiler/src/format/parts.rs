@@ -106,6 +106,6 @@ pub(crate) fn json_path(path: &JsonPath) -> String {
 }
 
 /// A key, in quotes unless it reads as one word.
-pub(super) fn json_key(key: &str) -> String {
+pub(crate) fn json_key(key: &str) -> String {
     if crate::lexer::is_word(key) { key.to_owned() } else { quote(key) }
 }

@@ -388,7 +388,16 @@ impl<'s> Scanner<'s> {
             }
             None => "write parentheses".to_owned(),
         };
-        let edits = self.parentheses_instead(character, &help);
+        let mut edits = self.parentheses_instead(character, &help);
+        // A dot stands between a loop and its body.
+        if let ([.., word, name], '{') = (self.lexed.tokens.as_slice(), character)
+            && (word.kind == Kind::Mu || self.sources.slice(word.span(self.file)) == "rec")
+            && name.kind == Kind::Word
+            && !edits.is_empty()
+        {
+            edits.push(Edit::after(name.span(self.file), " ."));
+            return ("write `. ( … )`".to_owned(), edits);
+        }
         (help, edits)
     }
 

@@ -140,3 +140,20 @@ pub const LOOPS: [&str; 6] = ["loop", "repeat", "while", "for", "forever", "many
 
 /// Words that declare a type with its fields in braces in other languages.
 pub const TYPES: [&str; 7] = ["struct", "interface", "class", "record", "message", "object", "enum"];
+
+/// Words behind which other languages write a shape in braces.
+pub(super) const BEFORE_SHAPES: [&str; 13] = [
+    "enum",
+    "Enum",
+    "oneof",
+    "oneOf",
+    "anyof",
+    "anyOf",
+    "union",
+    "Union",
+    "record",
+    "struct",
+    "interface",
+    "object",
+    "optional",
+];

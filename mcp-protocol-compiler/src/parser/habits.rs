@@ -6,7 +6,7 @@ use super::session::not_a_word;
 use super::words;
 use crate::ast::{Action, Name, Operator, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
-use crate::lexer::{CHOICES, CONDITIONS, Kind, LOOPS};
+use crate::lexer::{CHOICES, CONDITIONS, Kind, LOOPS, UNKNOWN_CHARACTER};
 use crate::source::Span;
 
 /// How a choice is written.
@@ -28,6 +28,8 @@ impl Parser<'_> {
             self.bump();
         }
         let span = first.to(self.previous());
+        // Of an arrow that is another character, too, this is all that is said.
+        self.findings.take_within(UNKNOWN_CHARACTER, span);
         let message = format!("`{}` behind `{shown}`", shorten(self.sources.slice(span)));
         let finding = Diagnostic::error(MISSING_DOT, span, message);
         self.report_at(index, finding.suggest("write `.`", [Edit::replace(span, " . ")]));
@@ -66,6 +68,8 @@ impl Parser<'_> {
         let opened = match self.kind() {
             Kind::Star => false,
             Kind::Open if self.kind_at(2) == Kind::Close => true,
+            Kind::Less if self.kind_at(2) == Kind::Greater => true,
+            Kind::OpenBracket if self.kind_at(2) == Kind::CloseBracket => true,
             _ => return None,
         };
         if self.kind_at(1) != Kind::Word || words::is_reserved(self.word_at(1)) {
@@ -76,7 +80,8 @@ impl Parser<'_> {
         let message = self.take_word();
         if opened {
             let close = self.bump();
-            let finding = Diagnostic::error(MISSING_NAME, first, format!("parentheses behind `{sign}`"));
+            let what = if self.sources.slice(first) == "(" { "parentheses" } else { "brackets" };
+            let finding = Diagnostic::error(MISSING_NAME, first, format!("{what} behind `{sign}`"));
             let edits = [Edit::delete(first), Edit::delete(close)];
             self.report_at(index, finding.suggest(format!("write `{sign}{shown}`"), edits));
         } else {
@@ -108,6 +113,25 @@ impl Parser<'_> {
             Diagnostic::error(MISSING_TYPE, role, format!("`{}` before `{written}`", shorten(word)))
                 .label("there are two roles, so a step does not name one")
                 .suggest(format!("write `{written}`"), [Edit::delete(behind)]);
+        self.report_at(index, finding);
+    }
+
+    /// Takes `to Waiter` or `from Waiter` behind an action, where that is a role.
+    pub(super) fn role_behind(&mut self, shown: &str) {
+        let role = self.word_at(1);
+        if !matches!(self.word(), "to" | "from")
+            || self.token().starts_line
+            || role.is_empty()
+            || !self.is_role(role)
+        {
+            return;
+        }
+        let index = self.index();
+        let all = self.bump().to(self.bump());
+        let what = shorten(self.sources.slice(all));
+        let finding = Diagnostic::error(MISSING_DOT, all, format!("`{what}` behind `{shown}`"))
+            .label("there are two roles, so a step does not name one")
+            .suggest("delete it", [Edit::delete(all)]);
         self.report_at(index, finding);
     }
 
@@ -169,12 +193,24 @@ impl Parser<'_> {
             return false;
         }
         let Some(behind) = self.behind_brackets() else { return false };
+        self.payload_behind(behind, shown)
+    }
+
+    /// `<uint>` right behind an action: takes it.
+    pub(super) fn generics_behind(&mut self, action: &Action, shown: &str) -> bool {
+        let adjacent = self.kind() == Kind::Less && self.span().start == action.span.end;
+        let close = (1..20).find(|ahead| self.kind_at(*ahead) == Kind::Greater).filter(|_| adjacent);
+        close.is_some_and(|close| self.payload_behind(close + 1, shown))
+    }
+
+    /// Takes so many tokens, which are a payload behind an action.
+    fn payload_behind(&mut self, count: usize, shown: &str) -> bool {
         let (index, open) = (self.index(), self.span());
-        for _ in 0..behind {
+        for _ in 0..count {
             self.bump();
         }
         let all = open.to(self.previous());
-        let finding = Diagnostic::error(MISSING_DOT, all, format!("parentheses behind `{shown}`"));
+        let finding = Diagnostic::error(MISSING_DOT, all, format!("a payload behind `{shown}`"));
         let finding = finding
             .label("the payload is said where the message is declared")
             .suggest(format!("write `{shown} . …`, the name alone"), [Edit::delete(all)]);
@@ -238,14 +274,15 @@ impl Parser<'_> {
             _ if CHOICES.contains(&word) => BRANCHES,
             _ => return None,
         };
-        if next.kind != Kind::Open || self.is_defined(word) || self.is_bound(word) {
+        let goes_on = LOOPS.contains(&word) && matches!(next.kind, Kind::Exclamation | Kind::Question);
+        if next.kind != Kind::Open && !goes_on || self.is_defined(word) || self.is_bound(word) {
             return None;
         }
         let finding = not_a_word(word, start).help(help);
         let index = self.index();
         self.bump();
-        let behind = self.behind_brackets().unwrap_or_default();
-        for _ in 0..behind {
+        let behind = if goes_on { None } else { self.behind_brackets() };
+        for _ in 0..behind.unwrap_or_default() {
             self.bump();
         }
         self.report_at(index, finding);

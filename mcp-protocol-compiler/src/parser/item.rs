@@ -122,7 +122,11 @@ impl Parser<'_> {
         self.bump();
         match word {
             "protocol" => {
-                let name = self.name("the protocol", "write `protocol Name \"revision\"`")?;
+                let name = match self.protocol_in_quotes() {
+                    Some(name) => name,
+                    None => self.name("the protocol", "write `protocol Name \"revision\"`")?,
+                };
+                self.word_before_revision(&name);
                 let version = self.revision(&name);
                 let envelope = self.envelope();
                 Some(ItemKind::Protocol { name, version, envelope })
@@ -263,6 +267,13 @@ impl Parser<'_> {
             let finding = Diagnostic::error(EXPECTED_ITEM, span, message);
             self.report(finding.label(what).suggest(format!("write `{word}`"), [Edit::replace(span, word)]));
             return self.item_of_word(word);
+        }
+        if matches!(self.word(), "or" | "xor") && !self.token().starts_line && self.begins_type_at(1) {
+            self.or_between_branches();
+            return None;
+        }
+        if let Some(Some(item)) = self.definition_by_another_sign() {
+            return Some(item);
         }
         let found = self.found();
         let word = self.word();
@@ -543,6 +554,9 @@ impl Parser<'_> {
             RoleSide::Client => "client",
             RoleSide::Server => "server",
         };
+        if matches!(self.word(), "request" | "notification") && self.kind_at(1) == Kind::Word {
+            return self.message_behind_role(word);
+        }
         let name = self.name("the role", &format!("write `{word} Name`"))?;
         let mut compatible = self.compatible();
         let mut body = None;
@@ -572,7 +586,11 @@ impl Parser<'_> {
         }
         let mut name = self.take_word();
         let mut role = None;
-        if self.eat(Kind::DoubleColon).is_some() {
+        if self.kind() == Kind::DoubleColon && self.kind_at(1) == Kind::Equals {
+            let sign = self.bump().to(self.span());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, "`::=` where `=` is meant");
+            self.report(finding.suggest("write `=`", [Edit::replace(sign, "=")]));
+        } else if self.eat(Kind::DoubleColon).is_some() {
             role = Some(name);
             name = self.name("a definition", "write `Role::Name = …`")?;
         }
@@ -586,10 +604,11 @@ impl Parser<'_> {
             only = self.only_mark();
         }
         self.equals(&format!("write `{} = …`", shorten(&name.text)))?;
-        if self.kind() == Kind::OpenBrace {
+        let is_text = self.kind() == Kind::Text && self.kind_at(1) == Kind::Bar;
+        if self.kind() == Kind::OpenBrace || is_text || self.begins_foreign_shape() {
             let shown = shorten(&name.text);
             let finding = Diagnostic::error(MALFORMED_DECLARATION, name.span, "`type` is missing");
-            let finding = finding.label("a record is the shape of a payload");
+            let finding = finding.label("what JSON a payload is, is a shape");
             let edits = [Edit::before(name.span, "type ")];
             self.report(finding.suggest(format!("write `type {shown} = …`"), edits));
             return Some(ItemKind::Shape { name, body: self.shape() });

@@ -13,12 +13,13 @@ use crate::declarations::{is_primitive, pascal, word_meant};
 use crate::diagnostic::{Diagnostic, Edit, TextChange, shorten};
 use crate::findings::shapes::MALFORMED_PAYLOAD;
 use crate::lexer::Kind;
+use crate::source::Span;
 
 /// What may stand between the parentheses of a payload.
 const PAYLOAD_HELP: &str =
     "write `(Type)`, `(a::b::Type)`, `(Type?)` if it may be absent, or `(_)` for any JSON";
 
-impl Parser<'_> {
+impl<'s> Parser<'s> {
     pub(super) fn request(&mut self) -> Option<ItemKind> {
         let help = "write `request Name \"method\" (Params) -> Reply (Result)`";
         let (name, method) = self.name_and_method("request", help)?;
@@ -115,12 +116,39 @@ impl Parser<'_> {
             self.report_at(index, finding.suggest(suggestion, [edit]));
             return Some((name, method));
         }
+        if self.kind() == Kind::Text && !self.token().starts_line {
+            return Some(self.method_without_name(word));
+        }
         let name = self.name(&format!("the {word}"), help)?;
         let method = self.method(word, &name);
         Some((name, method))
     }
 
+    /// A method without the name of its message, which is then called after it.
+    fn method_without_name(&mut self, word: &str) -> (Name, Name) {
+        let (index, written) = (self.index(), self.found());
+        let method = self.take_text();
+        let last = method.text.rsplit(['/', '.']).next().unwrap_or(&method.text);
+        let text = Some(pascal(last)).filter(|name| name.starts_with(char::is_alphabetic));
+        let text = text.unwrap_or_else(|| "Message".to_owned());
+        let finding = Diagnostic::error(MISSING_NAME, method.span, format!("the {word} has no name"));
+        let finding = finding.label("session types have the names of messages");
+        let help = format!("write `{word} {} {}`", shorten(&text), written.trim_matches('`'));
+        self.report_at(index, finding.suggest(help, [Edit::before(method.span, format!("{text} "))]));
+        (Name { text, span: method.span }, method)
+    }
+
     fn method(&mut self, word: &str, name: &Name) -> Name {
+        if matches!(self.kind(), Kind::Colon | Kind::Equals) && self.kind_at(1) == Kind::Text {
+            let found = self.found();
+            let finding =
+                Diagnostic::error(MALFORMED_DECLARATION, self.span(), format!("{found} before the method"));
+            let written = shorten(self.sources.slice(self.token_at(1).span(self.file)));
+            let help = format!("write `{word} {} {written}`", shorten(&name.text));
+            let edit = Edit::replace(self.span(), " ");
+            self.report(finding.suggest(help, [edit]));
+            self.bump();
+        }
         if self.kind() == Kind::Text {
             return self.take_text();
         }
@@ -173,7 +201,42 @@ impl Parser<'_> {
             self.bump();
             return true;
         }
+        let is_word = matches!(
+            self.word(),
+            "returns" | "return" | "yields" | "gives" | "responds" | "result" | "response"
+        );
+        if is_word
+            && !self.token().starts_line
+            && matches!(next.kind, Kind::Word | Kind::Open | Kind::OpenBrace)
+        {
+            let finding = Diagnostic::error(
+                MALFORMED_DECLARATION,
+                self.span(),
+                format!("{} where `->` is meant", self.found()),
+            );
+            let edit = Edit::replace(self.span(), "->");
+            self.bump();
+            // `returns (Bill)` has the reply in parentheses.
+            let name = self.span_of_lone_name();
+            match name {
+                Some((all, name)) => {
+                    let edits = [edit, Edit::replace(all, name)];
+                    self.report(finding.suggest(format!("write `-> {}`", shorten(name)), edits));
+                    self.bump();
+                    self.reply_in_parentheses = true;
+                }
+                None => self.report(finding.suggest("write `->`", [edit])),
+            }
+            return true;
+        }
         self.eat(Kind::Arrow).is_some()
+    }
+
+    /// `(Bill)` with all of its tokens, and the name in it.
+    fn span_of_lone_name(&self) -> Option<(Span, &'s str)> {
+        let kinds = (self.kind(), self.kind_at(1), self.kind_at(2));
+        let all = self.span().to(self.token_at(2).span(self.file));
+        (kinds == (Kind::Open, Kind::Word, Kind::Close)).then(|| (all, self.word_at(1)))
     }
 
     /// `response Reply (Result)` below its request.
@@ -224,6 +287,10 @@ impl Parser<'_> {
                 _ => self.name("the reply", "write `-> Reply (Result)`"),
             };
             let Some(name) = name else { return };
+            let is_alone = self.kind() == Kind::Close && std::mem::take(&mut self.reply_in_parentheses);
+            if is_alone {
+                self.bump();
+            }
             let mut condition = self.condition();
             let payload = self.payload(&name.text, "Result");
             condition = condition.or_else(|| self.condition());
@@ -427,6 +494,10 @@ impl Parser<'_> {
     fn inside_parentheses(&mut self, message: &str, carries: &str) -> Option<Payload> {
         match self.kind() {
             Kind::OpenBrace => Some(self.record_payload(message, carries)),
+            _ if self.begins_positions() => {
+                let shape = self.positions_without_brackets();
+                Some(Payload::of_shape(message, carries, shape, false))
+            }
             _ => self.payload_type(message, carries),
         }
     }
@@ -442,7 +513,7 @@ impl Parser<'_> {
     fn unnamed_shape(&mut self, message: &str, carries: &str) -> Option<Payload> {
         let is_shape = match self.kind() {
             Kind::Text | Kind::Number => true,
-            Kind::Word if boolean(self.word()).is_some() => true,
+            Kind::Word if boolean(self.word()).is_some() || self.begins_foreign_shape() => true,
             Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
             Kind::OpenBracket => self.lists_shapes(),
             Kind::Open => !self.holds_payload() && self.lists_shapes(),

@@ -9,9 +9,11 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
 use crate::source::{FileId, SourceMap};
 
+mod branches;
 mod codes;
 mod cursor;
 mod foreign_items;
+mod foreign_shapes;
 mod group;
 mod habits;
 mod item;

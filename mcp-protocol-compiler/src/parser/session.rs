@@ -20,6 +20,12 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         let mut operators = Vec::new();
         operators.extend(self.operator());
+        if let [(operator, sign)] = operators.as_slice()
+            && let Some(all) = self.branches_in_brackets(*operator, *sign)
+        {
+            let branch = Sequence { actions: Vec::new(), tail: Tail::Missing(all), span: all };
+            return Choice { branches: vec![branch], operators: Vec::new(), span: start.to(self.previous()) };
+        }
         let mut missing = false;
         loop {
             let branch = self.sequence();
@@ -160,6 +166,13 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether nothing of the term around this place can stand so many tokens ahead.
+    fn ends_term_at(&self, ahead: usize) -> bool {
+        let token = self.token_at(ahead);
+        matches!(token.kind, Kind::EndOfFile | Kind::Close | Kind::Comma | Kind::Internal | Kind::Ampersand)
+            || token.kind == Kind::Word && token.starts_line
+    }
+
     /// `!A . ?B . … . atom`
     pub(super) fn sequence(&mut self) -> Sequence {
         let start = self.span();
@@ -292,11 +305,12 @@ impl Parser<'_> {
     fn continuation(&mut self, action: &Action) -> bool {
         let shown = format!("{}{}", if action.send { '!' } else { '?' }, shorten(&action.message.text));
         self.sign_behind(&shown, action.span);
+        self.role_behind(&shown);
         let dot = self.eat(Kind::Dot).is_some();
         if dot {
             self.more_dots();
         }
-        if dot && !self.at_end_of_term() {
+        if dot && (!self.at_end_of_term() || self.at_branches_in_brackets()) {
             return true;
         }
         if dot {
@@ -330,7 +344,7 @@ impl Parser<'_> {
             }
             return false;
         }
-        if self.arguments_behind(action, &shown) {
+        if self.arguments_behind(action, &shown) || self.generics_behind(action, &shown) {
             return match self.eat(Kind::Dot) {
                 Some(_) => !self.at_end_of_term(),
                 None => false,
@@ -470,6 +484,10 @@ impl Parser<'_> {
                             [Edit::before(name.span, "?")],
                         )
                 }
+            }
+            Tail::End(_) if self.kind() == Kind::Dot && self.ends_term_at(1) => {
+                Diagnostic::error(NOTHING_FOLLOWS, span, "a `.` behind `End`")
+                    .suggest("delete it", [Edit::delete(span)])
             }
             Tail::End(end) => {
                 let behind = if self.kind() == Kind::Dot { self.token_at(1).start } else { span.start };

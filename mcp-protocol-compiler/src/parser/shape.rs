@@ -53,7 +53,11 @@ impl Parser<'_> {
         if self.begins_type_at(0) {
             return Some(self.session_type_of_type(word, name));
         }
-        let body = self.shape();
+        let mut body = self.shape();
+        if self.kind() == Kind::Question && !self.token().starts_line {
+            let mark = self.bump();
+            body = self.marked_nullable(mark, body);
+        }
         Some(ItemKind::Shape { name, body })
     }
 
@@ -73,9 +77,11 @@ impl Parser<'_> {
         if parts.len() > 1 {
             parts = vec![self.joined_shapes(&parts, index, sign)];
         }
-        while self.eat(Kind::Bar).is_some() {
+        let mut ors = Vec::new();
+        while self.eat(Kind::Bar).is_some() || self.or_between_shapes(&mut ors) {
             parts.push(self.shape_part());
         }
+        self.report_or(&ors);
         self.depth -= 1;
         let span = start.to(self.previous());
         match (parts.len(), parts.pop()) {
@@ -89,7 +95,7 @@ impl Parser<'_> {
 
     // What is said of a mistake is in functions of its own: its memory is not that of each level of shapes in one another.
 
-    fn too_deep(&mut self, start: Span) -> Shape {
+    pub(super) fn too_deep(&mut self, start: Span) -> Shape {
         let message = format!("shapes nest deeper than {DEEPEST}");
         let finding = Diagnostic::error(TOO_DEEP, start, message);
         self.report(finding.help("give an inner shape a name with `type`"));
@@ -103,16 +109,6 @@ impl Parser<'_> {
         ShapeKind::Named(Name { text: "any".to_owned(), span })
     }
 
-    /// `[]` behind the name of a shape.
-    fn brackets_behind(&mut self, name: Name) -> ShapeKind {
-        let brackets = self.bump().to(self.bump());
-        let edits = [Edit::before(name.span, "["), Edit::replace(brackets, "]")];
-        let finding = Diagnostic::error(MALFORMED_SHAPE, brackets, "`[]` behind a shape");
-        let help = format!("write `[{}]` for a list", shorten(&name.text));
-        self.findings.push(finding.suggest(help, edits));
-        ShapeKind::List(Box::new(Shape { span: name.span, kind: ShapeKind::Named(name) }))
-    }
-
     /// A record ends where something else begins. Those around it end here, too.
     fn unclosed_record(&mut self, open: Span, help: &str) {
         let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
@@ -124,7 +120,16 @@ impl Parser<'_> {
         Shape { kind: ShapeKind::Missing, span: self.previous().after() }
     }
 
+    /// One alternative of a shape.
     pub(super) fn shape_part(&mut self) -> Shape {
+        let part = self.plain_part();
+        self.brackets_behind(part)
+    }
+
+    fn plain_part(&mut self) -> Shape {
+        if let Some(shape) = self.constructed() {
+            return shape;
+        }
         let start = self.span();
         let kind = match self.kind() {
             Kind::Text => ShapeKind::Literal(self.take_text().text.into()),
@@ -133,6 +138,9 @@ impl Parser<'_> {
             Kind::Open => {
                 self.bump();
                 let inner = self.shape();
+                if self.kind() == Kind::Comma {
+                    return self.tuple_in_parentheses(start, inner);
+                }
                 if self.eat(Kind::Close).is_none() {
                     self.expected(MALFORMED_SHAPE, "`)`", "close the parentheses behind the shape");
                 }
@@ -145,6 +153,11 @@ impl Parser<'_> {
                 let members = self.record(open);
                 self.records -= 1;
                 ShapeKind::Record(members)
+            }
+            Kind::Question if self.kind_at(1) == Kind::Word && !self.token_at(1).starts_line => {
+                let mark = self.bump();
+                let shape = self.plain_part();
+                return self.marked_nullable(mark, shape);
             }
             Kind::Word if self.is_map() => {
                 self.bump();
@@ -165,11 +178,8 @@ impl Parser<'_> {
                 if self.kind() == Kind::Less {
                     return self.arguments(start, &name.text);
                 }
-                if self.kind() == Kind::OpenBracket && self.kind_at(1) == Kind::CloseBracket {
-                    self.brackets_behind(name)
-                } else {
-                    ShapeKind::Named(name)
-                }
+                self.limits_behind(&name);
+                ShapeKind::Named(name)
             }
             _ => {
                 self.expected(MALFORMED_SHAPE, "a shape", SHAPE_HELP);
@@ -229,38 +239,6 @@ impl Parser<'_> {
                 Word | Text | Number | Less => !next.starts_line,
                 _ => false,
             }
-    }
-
-    /// `Array<T>`, `map<string, T>`: what other languages write for a list and a map.
-    fn arguments(&mut self, start: Span, name: &str) -> Shape {
-        let less = self.bump();
-        let mut depth = 1usize;
-        while depth > 0
-            && !matches!(self.kind(), Kind::EndOfFile | Kind::CloseBrace)
-            && !self.begins_line_of_item()
-        {
-            match self.kind() {
-                Kind::Less => depth += 1,
-                Kind::Greater => depth -= 1,
-                _ => {}
-            }
-            self.bump();
-        }
-        let all = start.to(self.previous());
-        let written = in_this_language(self.sources.slice(all), DEEPEST_ARGUMENTS);
-        let (what, otherwise) = match written.as_str() {
-            _ if is_option(name) => {
-                (" for what may be `null`", "; what may be left out has `?` behind its name")
-            }
-            _ if written.starts_with("map ") => (" for a map", ""),
-            _ if written.starts_with('[') => (" for a list", ""),
-            _ => ("", ""),
-        };
-        let finding =
-            Diagnostic::error(MALFORMED_SHAPE, less, format!("`{}` takes no arguments", shorten(name)));
-        let help = format!("write `{}`{what}{otherwise}", shorten(&written));
-        self.findings.push(finding.suggest(help, [Edit::replace(all, written)]));
-        Shape::missing(all)
     }
 
     /// Whether `[string]` and another shape stand here, behind `map` and with no space between them.
@@ -330,6 +308,14 @@ impl Parser<'_> {
 
     /// What stands between the braces of a record, and the closing one.
     fn record(&mut self, open: Span) -> Vec<Member> {
+        let mut typed = Vec::new();
+        let members = self.members(open, &mut typed);
+        self.report_typed_fields(open, typed);
+        members
+    }
+
+    /// The same; `typed` gets the fields whose types stand before their names.
+    fn members(&mut self, open: Span, typed: &mut Vec<(Span, String)>) -> Vec<Member> {
         let mut members = Vec::new();
         loop {
             match self.kind() {
@@ -350,22 +336,33 @@ impl Parser<'_> {
                     self.unclosed_record(open, "write `}` before `)`");
                     return members;
                 }
-                Kind::Word | Kind::Text => members.push(Member::Field(self.field("key"))),
+                Kind::Word | Kind::Text | Kind::Question => {
+                    let foreign = self.foreign_field(typed);
+                    members.extend(foreign.or_else(|| self.own_field()).map(Member::Field));
+                }
                 Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
                 Kind::OpenBracket if self.at_index_signature() => {
                     self.index_signature(open, members.is_empty());
                 }
-                _ => {
-                    self.expected(
-                        MALFORMED_SHAPE,
-                        "a field",
-                        "a field is written `name: shape`, or `name?: shape`",
-                    );
-                    self.skip_member();
-                }
+                _ => self.no_field(),
             }
             self.comma();
         }
+    }
+
+    /// The field that begins here.
+    fn own_field(&mut self) -> Option<ShapeField> {
+        if self.kind() == Kind::Question {
+            self.no_field();
+            return None;
+        }
+        Some(self.field("key"))
+    }
+
+    fn no_field(&mut self) {
+        let help = "a field is written `name: shape`, or `name?: shape`";
+        self.expected(MALFORMED_SHAPE, "a field", help);
+        self.skip_member();
     }
 
     /// Whether a line begins here with what is the beginning of an item, and of no field.
@@ -538,10 +535,11 @@ impl Parser<'_> {
     }
 
     /// `key: shape`, `key?: shape`; `what` is what stands before the `:`.
-    fn field(&mut self, what: &str) -> ShapeField {
+    pub(super) fn field(&mut self, what: &str) -> ShapeField {
         let documentation = self.take_documentation();
         let is_quoted = self.kind() == Kind::Text;
         let name = if is_quoted { self.take_text() } else { self.take_word() };
+        self.mark_of_required();
         let mut optional = self.eat(Kind::Question).is_some();
         if self.eat(Kind::Colon).is_none() {
             let shown = shorten(&name.text);
@@ -569,6 +567,7 @@ impl Parser<'_> {
         {
             self.findings.push(shape_in_quotes(&name, shape.span, meant));
         }
+        self.mark_of_required();
         if self.kind() == Kind::Question {
             let mark = self.bump();
             let finding = Diagnostic::error(MALFORMED_SHAPE, mark, format!("`?` stands behind the {what}"));
@@ -585,7 +584,9 @@ impl Parser<'_> {
     /// Takes the `= value` that other languages write behind what may be absent, and reports it; nothing if none stands
     /// here. `absent` is what is missing of what is written here for that.
     fn default(&mut self, what: &str, written: &str, absent: Option<Edit>) -> bool {
-        if self.kind() != Kind::Equals {
+        let is_word =
+            self.word() == "default" && matches!(self.kind_at(1), Kind::Text | Kind::Number | Kind::Word);
+        if self.kind() != Kind::Equals && (!is_word || self.token().starts_line) {
             return false;
         }
         let equals = self.bump();
@@ -628,6 +629,15 @@ impl Parser<'_> {
             dots += 1;
         }
         let all = start.to(self.previous());
+        if matches!(self.kind(), Kind::CloseBrace | Kind::Comma) {
+            let finding = Diagnostic::error(MALFORMED_SHAPE, all, "dots without a name");
+            self.report(finding.suggest(
+                "write `..rest` to keep the members that the record does not know, or `...Name` for the fields of another \
+                 record",
+                [Edit::replace(all, "..rest")],
+            ));
+            return Some(Member::Rest(all));
+        }
         if self.kind() != Kind::Word {
             self.expected(
                 MALFORMED_SHAPE,
@@ -651,41 +661,6 @@ impl Parser<'_> {
         let name = self.take_word();
         let span = start.to(name.span);
         Some(if is_rest { Member::Rest(span) } else { Member::Spread { name, span } })
-    }
-}
-
-/// Whether a type of this name says elsewhere that something may be missing.
-fn is_option(name: &str) -> bool {
-    matches!(name, "Option" | "Optional" | "Maybe" | "Nullable")
-}
-
-/// How many arguments within one another are read as shapes.
-const DEEPEST_ARGUMENTS: usize = 16;
-
-/// What is written here for `Vec<String>`, `Record<string, number>`, `Option<u32>`: `any` for what is nested deeper than
-/// that.
-fn in_this_language(text: &str, deepest: usize) -> String {
-    let text = text.trim();
-    let Some((name, arguments)) = text.split_once('<') else {
-        return built_in_meant(text).unwrap_or(text).to_owned();
-    };
-    let Some(deepest) = deepest.checked_sub(1) else { return "any".to_owned() };
-    let arguments = arguments.trim_end().strip_suffix('>').unwrap_or(arguments);
-    let mut depth = 0usize;
-    let is_comma = |sign: char| {
-        match sign {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        sign == ',' && depth == 0
-    };
-    let last = in_this_language(arguments.rsplit(is_comma).next().unwrap_or(arguments), deepest);
-    match name.trim() {
-        "map" | "Map" | "Record" | "Dict" | "HashMap" | "BTreeMap" | "dict" => format!("map {last}"),
-        "Box" | "Arc" | "Rc" | "Promise" | "Readonly" | "Partial" => last,
-        name if is_option(name) => format!("{last} | null"),
-        _ => format!("[{last}]"),
     }
 }
 

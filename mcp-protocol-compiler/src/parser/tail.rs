@@ -38,6 +38,7 @@ impl Parser<'_> {
                     Tail::Name(self.take_word())
                 }
             },
+            Kind::Internal | Kind::Ampersand if self.at_branches_in_brackets() => self.branches_as_tail(),
             _ => self.brackets_for_parentheses().unwrap_or_else(|| self.no_tail()),
         }
     }
@@ -71,6 +72,18 @@ impl Parser<'_> {
 
     /// Reports that no session type can begin here.
     fn no_tail(&mut self) -> Tail {
+        if self.kind() == Kind::Number {
+            let finding = Diagnostic::error(
+                MISSING_TYPE,
+                self.span(),
+                format!("expected a session type, found {}", self.found()),
+            );
+            self.report(
+                finding
+                    .suggest("write `End` where nothing more happens", [Edit::replace(self.span(), "End")]),
+            );
+            return Tail::Missing(self.bump());
+        }
         let operator = matches!(self.sources.slice(self.previous()), "⊕" | "(+)" | "&");
         let help = match self.kind() {
             Kind::Text => "write the message's name, not its method",
@@ -102,6 +115,14 @@ impl Parser<'_> {
             let edit = Edit::replace(self.span(), "rec");
             self.report(finding.suggest(format!("a loop is written `rec {behind} . ( … )`"), [edit]));
             return Some(self.recursion());
+        }
+        if matches!(small.as_str(), "goto" | "continue" | "call" | "jump" | "do" | "run")
+            && self.kind_at(2) != Kind::Dot
+        {
+            let edit = Edit::delete(Span { end: next.start, ..self.span() });
+            self.report(finding.suggest(format!("write the name alone, `{behind}`"), [edit]));
+            self.bump();
+            return Some(Tail::Name(self.take_word()));
         }
         if suggest::nearest(word, ["dual"]).is_some() {
             let edit = Edit::replace(self.span(), "dual");
@@ -228,7 +249,23 @@ impl Parser<'_> {
             }
             Name { text: String::from("_"), span: word }
         };
-        if self.eat(Kind::Dot).is_none() {
+        let other_dot = match self.kind() {
+            Kind::Colon | Kind::Arrow => 1,
+            Kind::Equals if self.kind_at(1) == Kind::Greater => 2,
+            _ => 0,
+        };
+        if other_dot > 0 {
+            let first = self.span();
+            for _ in 0..other_dot {
+                self.bump();
+            }
+            let sign = first.to(self.previous());
+            let shown = shorten(&variable.text);
+            let message = format!("`{}` behind `{written} {shown}`", shorten(self.sources.slice(sign)));
+            let finding = Diagnostic::error(MALFORMED_RECURSION, sign, message);
+            let help = format!("write `{written} {shown} . …`");
+            self.findings.push(finding.suggest(help, [Edit::replace(sign, " .")]));
+        } else if self.eat(Kind::Dot).is_none() {
             let shown = shorten(&variable.text);
             let help = format!("write `{written} {shown} . …`");
             if self.at_end_of_term() || !self.starts_sequence() {

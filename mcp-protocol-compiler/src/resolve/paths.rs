@@ -17,6 +17,7 @@ use crate::declarations::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes as finding;
+use crate::source::Span;
 
 /// How many names of fields a finding chooses from.
 const MOST_FIELDS: usize = 200;
@@ -67,12 +68,12 @@ pub(super) fn check(
             ItemKind::Version { field, .. } if !placed.imported => paths.announced_field(field),
             ItemKind::Capabilities { role, field, defaults, .. } if !placed.imported => {
                 let Some(side) = sides.side(&role.text) else { continue };
-                paths.announced_field(field);
+                paths.capabilities_field(field);
                 let what = paths.announced(field);
                 if let Some((owner, form)) = &what {
                     let required = required(items, |holder| sides.side(holder) == Some(side));
                     for path in defaults.iter().chain(required) {
-                        paths.walk(owner.clone(), form, path, PathEnd::SomeMessages);
+                        paths.capability(owner.clone(), form, path, PathEnd::SomeMessages);
                     }
                 }
                 announced.push(what);
@@ -120,6 +121,8 @@ enum PathEnd {
 struct Wrong {
     depth: usize,
     found: Diagnostic,
+    /// Where a record has no such key, nor one like it: what it is called, and its first field.
+    record: Option<(String, Span)>,
 }
 
 struct Paths<'a, 'd> {
@@ -317,6 +320,31 @@ impl<'a> Paths<'a, '_> {
         self.diagnostics.extend(wrong.map(|wrong| wrong.found));
     }
 
+    /// The path to the capabilities that a side announces.
+    fn capabilities_field(&mut self, field: &AnnouncedField) {
+        let AnnouncedField::Message(announced) = field else { return self.announced_field(field) };
+        self.must_carry(&announced.message, &announced.path);
+        if let Some((owner, form)) = self.payload(&announced.message) {
+            self.capability(owner, form, &announced.path, PathEnd::OneMessage);
+        }
+    }
+
+    /// A path of capabilities, or to them. What a record lacks of it is most likely not declared yet.
+    fn capability(&mut self, owner: String, form: &'a Form, path: &JsonPath, reach: PathEnd) {
+        let Err(wrong) = self.follow(owner, form, path, reach) else { return };
+        let rest = path.segments.get(wrong.depth..).unwrap_or_default();
+        self.diagnostics.push(match (wrong.record, rest) {
+            (Some((owner, before)), [key, inner @ ..]) => {
+                let inner = inner.iter().rev().fold("object".to_owned(), |form, key| {
+                    format!("{{ {}?: {form} }}", crate::format::json_key(&key.text))
+                });
+                let declared = format!("{}?: {inner}", crate::format::json_key(&key.text));
+                finding::no_such_capability(key, &owner, &declared, before)
+            }
+            _ => wrong.found,
+        });
+    }
+
     /// The path to what is announced.
     fn announced_field(&mut self, field: &AnnouncedField) {
         match field {
@@ -421,7 +449,14 @@ impl<'a> Paths<'a, '_> {
                     },
                     (records, _) => finding::no_such_field(key, &owner, names(records)),
                 };
-                return Err(Box::new(Wrong { depth, found }));
+                let record = match records.as_slice() {
+                    [only] if crate::suggest::nearest(&key.text, names(&records)).is_none() => {
+                        only.fields.first().filter(|first| first.documentation.is_empty())
+                    }
+                    _ => None,
+                };
+                let record = record.map(|first| (owner.clone(), first.name.span));
+                return Err(Box::new(Wrong { depth, found, record }));
             }
             if next.is_empty() {
                 return Ok(vec![&Form::Any]);

@@ -91,7 +91,7 @@ fn types_that_narrow_break() {
         sent(("uint", "int")),
         [
             "old-new C0004 the old client may send `add` with 18446744073709551615 in `count`, where the new server \
-             expects a whole number",
+             expects a whole number that an `i64` holds",
             "new-old C0004 the new client may send `add` with -1 in `count`, where the old server expects a whole \
              number that is not negative"
         ]
@@ -435,6 +435,28 @@ fn a_part_that_is_granted_is_not_what_is_around_it() {
              does not ask for"
         ]
     );
+}
+
+#[test]
+fn what_is_granted_by_a_method_opens_new_messages_of_that_method() {
+    let file = |declared: &str, channel: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Hello \"hello\" (_) -> Welcome (_)\n\
+             request Wine \"wine\" if dry (_) -> Bottle requires client.wine\n{declared}\
+             notification Now \"now\" (_) grants what\ncapabilities client = Hello.can\n\
+             client Guest\nserver Waiter = dual Guest\n\
+             Guest = ( *( !Hello . ?Welcome . End ), *( !Now . End ), *( ?Wine . !reply . End ){channel} )\n"
+        )
+    };
+    let new = file(
+        "request Sweet \"wine\" ({ dry?: bool }) -> Jug requires client.sweet\n",
+        ", *( ?Sweet . !reply . End )",
+    );
+    // The old client grants `wine` by its method, which opens the gate of `Sweet` for the new server, too.
+    let found = lines(&file("", ""), &new);
+    let text = "old-new C0005 the old client may grant capabilities by the method `wine`, which stands for others for the \
+                new server";
+    assert!(found.iter().any(|line| line == text), "{found:#?}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_position_that_narrows_breaks_at_its_number() {
             "old-new C0004 the old client may send `read` with -1 in `[1].line`, where the new server expects a whole \
              number that is not negative",
             "new-old C0004 the new client may send `read` with 18446744073709551615 in `[1].line`, where the old \
-             server expects a whole number"
+             server expects a whole number that an `i64` holds"
         ]
     );
 }

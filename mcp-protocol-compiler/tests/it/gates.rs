@@ -215,3 +215,56 @@ fn a_gate_changes_no_relation() {
         says(&text, &["S0501"]);
     }
 }
+
+/// Two messages of one method between which a gate of the other side may decide: what stands behind each of them.
+#[track_caller]
+fn of_one_method(hit: &str, note: &str, expected: &[&str]) {
+    let text = "\
+request Hello \"hello\" (_) -> Welcome ({ capabilities: { score?: object } })
+notification Hit \"hit\" if kind ({ kind?: string, score?: uint }) {hit}
+notification Note \"hit\" {note}
+capabilities server = Welcome.capabilities
+client Guest
+server Waiter = dual Guest
+Guest = (Greeting, *( !Hit . End ), *( !Note . End ))
+Greeting = !Hello . ?Welcome . End
+";
+    says(&text.replace("{hit}", hit).replace("{note}", note), expected);
+}
+
+#[test]
+fn a_gate_with_a_condition_of_its_own_decides_for_the_payloads_that_need_it() {
+    let scored = "({ kind?: string, score?: uint })";
+    let when_scored = "requires server.score if score";
+    // What has a score is `Note` before the announcement, and `Hit` behind it.
+    of_one_method(when_scored, scored, &["wS0128"]);
+    of_one_method("requires server.score", &format!("{scored} {when_scored}"), &["wS0128"]);
+    of_one_method("requires server.score unless score", &format!("{scored} {when_scored}"), &["wS0128"]);
+    // `Note` is not sent either while the gate is closed.
+    of_one_method(when_scored, &format!("{scored} {when_scored}"), &[]);
+    of_one_method(when_scored, &format!("{scored} requires server.score"), &[]);
+    // No payload of `Note` needs the capability as `Hit`.
+    of_one_method(when_scored, "({ kind?: string })", &[]);
+    of_one_method("requires server.score unless kind", scored, &[]);
+}
+
+#[test]
+fn a_gate_of_requests_with_a_condition_is_open_where_another_one_has_the_same() {
+    let text = "\
+request Search \"search\" ({ fast?: bool, deep?: bool }) -> Found
+notification Hit \"hit\" if score ({ score?: uint }) during Search if fast
+notification Note \"hit\" ({ score?: uint }) during Search if fast
+client Reader
+server Index = dual Reader
+Reader = (*( !Search . ?reply . End ), *( ?Hit . End ), *( ?Note . End ))
+";
+    says(text, &[]);
+    says(
+        &text.replace(
+            "({ score?: uint }) during Search if fast\nclient",
+            "({ score?: uint }) during Search\nclient",
+        ),
+        &["wS0128"],
+    );
+    says(&text.replace("if fast\nclient", "if deep\nclient"), &["wS0128"]);
+}

@@ -69,7 +69,7 @@ fn judge_at<J: Json>(
             return Ok(());
         }
         (leaf, kind) if is_scalar(leaf, value, kind) => return Ok(()),
-        _ => return Err(ShapeMismatch::here(expected(protocol, shape), found(value))),
+        _ => return Err(ShapeMismatch::of_found(expected(protocol, shape), value)),
     };
     match judged {
         ControlFlow::Continue(()) => Ok(()),
@@ -146,7 +146,7 @@ fn leaf<'p, J: Json>(
             leaf => return Ok(leaf),
         };
     }
-    Err(ShapeMismatch::here(expected(protocol, shape), found(value)))
+    Err(ShapeMismatch::of_found(expected(protocol, shape), value))
 }
 
 /// Why a value fits no alternative of a union.
@@ -157,7 +157,7 @@ fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], val
     let mut records = Vec::new();
     leaves(protocol, union, &mut Seen::default(), &mut |leaf| records.extend(record(leaf)));
     if value.kind() != JsonKind::Object || records.is_empty() {
-        return ShapeMismatch::here(expected(protocol, union), found(value));
+        return ShapeMismatch::of_found(expected(protocol, union), value);
     }
     // Where the literals leave some, these lack fields; where they leave none, one of them is wrong.
     let possible: Vec<&Record> =

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::json::{Json, JsonKind};
+use super::whole::whole;
 use crate::excerpt::Excerpt;
 use crate::protocol::{Literal, Position, Protocol, Record, Shape};
 
@@ -38,7 +39,17 @@ impl ShapeMismatch {
     /// What a type that is made from a shape says of a value.
     #[doc(hidden)]
     pub fn of_value<J: Json>(expected: &str, value: &J) -> ShapeMismatch {
-        ShapeMismatch::here(expected.to_owned(), found(value))
+        ShapeMismatch::of_found(expected.to_owned(), value)
+    }
+
+    /// What was expected in place of a value. Where that is a whole number, and the value is one that is too large, the
+    /// sentence says how large it may be.
+    pub(super) fn of_found<J: Json>(expected: String, value: &J) -> ShapeMismatch {
+        let expected = match value.kind() {
+            JsonKind::Number(written) if is_large(&written) => with_range(&expected),
+            _ => expected,
+        };
+        ShapeMismatch::here(expected, found(value))
     }
 
     /// The same where nothing is.
@@ -83,6 +94,27 @@ impl ShapeMismatch {
     }
 }
 
+/// Whether a number is whole, and not one of an `i64`.
+fn is_large(written: &str) -> bool {
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    match whole(written) {
+        Some(number) => i64::try_from(number).is_err(),
+        None => digits.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+/// What is expected, with the range of the whole numbers in it.
+fn with_range(expected: &str) -> String {
+    let unsigned = expected.replace(NOT_NEGATIVE, "a whole number that a `u64` holds");
+    match unsigned == expected {
+        true => expected.replace(WHOLE, "a whole number that an `i64` holds"),
+        false => unsigned,
+    }
+}
+
+const WHOLE: &str = "a whole number";
+const NOT_NEGATIVE: &str = "a whole number that is not negative";
+
 /// A value in a sentence.
 pub(super) fn found<J: Json>(value: &J) -> String {
     match value.kind() {
@@ -112,8 +144,8 @@ fn one_expected(protocol: &Protocol, shape: &Shape) -> String {
         Shape::Any => "any value".to_owned(),
         Shape::Null => "null".to_owned(),
         Shape::Bool => "true or false".to_owned(),
-        Shape::Int => "a whole number".to_owned(),
-        Shape::Uint => "a whole number that is not negative".to_owned(),
+        Shape::Int => WHOLE.to_owned(),
+        Shape::Uint => NOT_NEGATIVE.to_owned(),
         Shape::Number => "a number".to_owned(),
         Shape::Text => "a string".to_owned(),
         Shape::Literal(value) => literal(value),

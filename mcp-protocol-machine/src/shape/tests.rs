@@ -154,6 +154,29 @@ fn a_mismatch_says_where_and_what() {
 }
 
 #[test]
+fn a_whole_number_that_is_too_large_is_called_so() {
+    let none = protocol(vec![]);
+    let says = |shape: Shape, written: &str| {
+        let value: Value = serde_json::from_str(written).unwrap();
+        verdict(&none, &shape, &value)
+    };
+    assert_eq!(
+        says(Shape::Int, "9223372036854775808"),
+        "expected a whole number that an `i64` holds, found 9223372036854775808"
+    );
+    assert!(
+        says(Shape::Uint, "18446744073709551616").starts_with("expected a whole number that a `u64` holds")
+    );
+    assert!(says(Shape::Int, "123456789012345678901234567890").contains("that an `i64` holds"));
+    let or_text = union(vec![Shape::Int, Shape::Text]);
+    assert!(
+        says(or_text, "9223372036854775808").starts_with("expected a whole number that an `i64` holds or")
+    );
+    assert_eq!(says(Shape::Int, "0.5"), "expected a whole number, found 0.5");
+    assert_eq!(says(Shape::Uint, "-1"), "expected a whole number that is not negative, found -1");
+}
+
+#[test]
 fn a_tuple_has_a_shape_for_each_element() {
     let none = protocol(vec![]);
     let pair = tuple(vec![

@@ -4,8 +4,8 @@ use lsp_protocols::types::{DocumentFormattingParams, TextEdit};
 use mcp_protocol_compiler::format;
 use mcp_protocol_compiler::source::Span;
 use mcp_runtime::RpcError;
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 
+use super::changed_lines::changed_lines;
 use super::snapshot::{Snapshot, cannot_read};
 use super::uris::path_of;
 
@@ -28,13 +28,9 @@ pub(super) fn formatting(
     }
     let end_of = |line: usize| ends.get(line).copied().unwrap_or(0);
     let mut edits = Vec::new();
-    for change in capture_diff_slices(Algorithm::Myers, &old, &new) {
-        if change.tag() == DiffTag::Equal {
-            continue;
-        }
-        let lines = change.old_range();
-        let span = Span { file, start: end_of(lines.start), end: end_of(lines.end) };
-        let text = new.get(change.new_range()).unwrap_or_default().concat();
+    for change in changed_lines(&old, &new) {
+        let span = Span { file, start: end_of(change.old.start), end: end_of(change.old.end) };
+        let text = new.get(change.new).unwrap_or_default().concat();
         edits.push(TextEdit::new(snapshot.range(&formatted.sources, span), text));
     }
     Ok(Some(edits))

@@ -5,6 +5,7 @@
 
 mod actions;
 mod analysis;
+mod changed_lines;
 mod complete;
 mod context;
 mod diagram;

@@ -1,6 +1,6 @@
 //! Which braces are those of a record: they stand in a `type` item or in the payload of a message, and nowhere else.
 
-use crate::lexer::token::{Kind, TYPES, Token};
+use crate::lexer::token::{BEFORE_SHAPES, Kind, TYPES, Token};
 use crate::suggest::nearest;
 
 /// The braces of records that are open.
@@ -77,12 +77,16 @@ impl ShapeBraces {
         };
         let before = |end: usize| end.checked_sub(1).and_then(|index| tokens.get(index));
         let Some(last) = tokens.last() else { return false };
+        let before_shape = BEFORE_SHAPES.iter().any(|word| is(Some(last), word)) && !last.starts_line;
         // The `=` may have been forgotten.
         if last.kind == Kind::Word && !is(Some(last), "map") {
             let earlier = before(tokens.len() - 1);
             // The name and the `=` may have changed places.
             let swapped = earlier.is_some_and(|earlier| earlier.kind == Kind::Equals);
-            return is(earlier, "type") || swapped && is(before(tokens.len() - 2), "type");
+            let declares = is(earlier, "type") || swapped && is(before(tokens.len() - 2), "type");
+            if declares || !before_shape {
+                return declares;
+            }
         }
         let may_go_on = matches!(
             last.kind,
@@ -161,6 +165,21 @@ fn is_foreign<'s>(tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
     };
     match tokens {
         [.., first, name] if name.kind == Kind::Word && !name.starts_line && at_start(first, &TYPES) => true,
+        [.., first, _, extends, base]
+            if base.kind == Kind::Word && matches!(word(*extends), "extends" | "implements") =>
+        {
+            TYPES.contains(&word(*first))
+        }
+        [.., export, first, name]
+            if name.kind == Kind::Word && export.starts_line && TYPES.contains(&word(*first)) =>
+        {
+            !first.starts_line && !name.starts_line
+        }
+        [.., first, name, colon]
+            if colon.kind == Kind::Colon && name.kind == Kind::Word && at_start(first, &["type"]) =>
+        {
+            true
+        }
         [.., first, role] if role.kind == Kind::Word && at_start(first, &["capabilities"]) => true,
         [.., first] => at_start(first, &["import"]),
         [] => false,

@@ -37,7 +37,6 @@ const WITHOUT: &[(&str, &str)] = &[
     ("a list is written `[shape]`", "where the list ends is not known"),
     ("give an inner shape a name with `type`", "which of them, and what name, is the author's choice"),
     ("close the parentheses behind the shape", "where they end is not known"),
-    ("write `...Name` for the fields of another record", "which of the two is meant is not known"),
     (": string`, or what else its value is", "what the value is, is the author's to say"),
     ("write `string`, `int`, `bool`, `any`", "what the shape is, is the author's to say"),
     ("put a record on the way, for instance", "what the record is for is the author's to say"),
