@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(verdict(good), Ok(()));
         assert_eq!(
             verdict(r#"{"text":"a\"b","big":18446744073709551616}"#).unwrap_err(),
-            "big: expected a whole number that is not negative, found 18446744073709551616"
+            "big: expected a whole number that a `u64` holds, found 18446744073709551616"
         );
         assert_eq!(
             verdict(r#"{"text":"a\"b","list":[0,{}]}"#).unwrap_err(),

@@ -32,7 +32,8 @@ impl Streams {
         let _ = reader.read(&mut [0]);
     }
 
-    /// A POST of a session. The third one has its answer when the client has replied in between.
+    /// A POST that names its session. The second one, which is the third of the session, has its answer when the client has
+    /// replied in between.
     fn take(&self, session: &str, body: &[u8]) {
         if String::from_utf8_lossy(body).contains("in the stream") {
             self.replied.lock().unwrap().insert(session.to_owned());
@@ -45,7 +46,7 @@ impl Streams {
             *count += 1;
             *count
         };
-        if count == 3 {
+        if count == 2 {
             let is_silent = |replied: &mut HashSet<String>| !replied.contains(session);
             let replied = self.replied.lock().unwrap();
             drop(self.reply.wait_timeout_while(replied, Duration::from_secs(20), is_silent).unwrap());
@@ -79,7 +80,8 @@ fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions, 
             write!(stream, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n").unwrap();
             continue;
         }
-        if let (Some(streams), Some(session)) = (streams, headers.get("mcp-session-id")) {
+        let session = headers.get("mcp-session-id").filter(|_| method == "POST");
+        if let (Some(streams), Some(session)) = (streams, session) {
             streams.take(session, &body);
         }
         let mut sessions = sessions.lock().unwrap();
