@@ -23,7 +23,13 @@ pub(crate) fn refusal(failure: Failure) -> RpcError {
 
 /// What a tool call comes to that has failed.
 pub(crate) fn failed(failure: Failure) -> Result<CallToolResult, RpcError> {
-    match failure.is::<RpcError>() || matches!(failure.downcast_ref(), Some(AskError::NotDeclared { .. })) {
+    let cannot_be_asked = |error: &AskError| {
+        matches!(
+            error,
+            AskError::NotDeclared { .. } | AskError::NotInRevision { .. } | AskError::NotInitialized { .. }
+        )
+    };
+    match failure.is::<RpcError>() || failure.downcast_ref().is_some_and(cannot_be_asked) {
         true => Err(refusal(failure)),
         false => Ok(CallToolResult::error(failure.to_string())),
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
@@ -30,6 +31,9 @@ use crate::together::try_all;
 
 /// How many times a handler may answer a request with what it asks for: one that asks for more never stops asking.
 const MOST_ROUNDS: usize = 16;
+
+/// How long a question waits for the client to be ready: a message that overtook `initialized` came just before it.
+const INITIALIZED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Serves one session to its end.
 pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<H>) -> Result<(), McpError> {
@@ -157,6 +161,7 @@ impl<H: Handler> SessionAnswers<H> {
             context: self.context(context.clone(), &meta),
             session: context.clone(),
             initialized: self.initialized.clone(),
+            timeout: self.served.options.timeout,
             can: meta.client_capabilities,
             urls: Arc::clone(&self.urls),
         };
@@ -312,6 +317,8 @@ struct SessionAsker {
     context: Context,
     session: server::Context,
     initialized: watch::Receiver<()>,
+    /// How long a question may take.
+    timeout: Option<Duration>,
     can: newer::ClientCapabilities,
     urls: Arc<AtomicU64>,
 }
@@ -324,8 +331,11 @@ impl Ask for SessionAsker {
     fn ask(&self, questions: Vec<(String, newer::InputRequest)>) -> BoxFuture<'_, Result<Answers, AskError>> {
         Box::pin(async move {
             AskError::undeclared(&self.can, questions.iter().map(|(name, question)| (name, question)))?;
-            // A request may come before `initialized`, and a server asks only after it.
-            while self.initialized.clone().changed().await.is_ok() {}
+            if let Some((name, _)) = questions.first()
+                && !self.is_initialized().await
+            {
+                return Err(AskError::NotInitialized { name: name.clone() });
+            }
             let answer = |(name, question): (String, newer::InputRequest)| async move {
                 let answer = self.answer(&name, question).await?;
                 Ok((name, answer))
@@ -337,6 +347,15 @@ impl Ask for SessionAsker {
 }
 
 impl SessionAsker {
+    /// Waits for `initialized`: a request may come before it, and a server asks only after it. Returns whether it came,
+    /// or the session ended.
+    async fn is_initialized(&self) -> bool {
+        let mut initialized = self.initialized.clone();
+        let closed = async { while initialized.changed().await.is_ok() {} };
+        let within = self.timeout.map_or(INITIALIZED_WITHIN, |timeout| timeout.min(INITIALIZED_WITHIN));
+        tokio::time::timeout(within, closed).await.is_ok()
+    }
+
     async fn answer(
         &self,
         name: &str,

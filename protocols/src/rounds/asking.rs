@@ -443,6 +443,19 @@ pub enum AskError {
         /// What the question needs.
         needs: Needs,
     },
+    /// The revision of the session does not have the question. As an error of the request it has the code -32021.
+    NotInRevision {
+        /// The name of the question.
+        name: String,
+        /// What the question needs.
+        needs: Needs,
+    },
+    /// The client has not sent `initialized`, before which it is not asked: not within 10 seconds, or the server's
+    /// `Options::timeout` if that is less. Clients of the latest revision do not send it.
+    NotInitialized {
+        /// The name of the question.
+        name: String,
+    },
     /// The client has answered with something else.
     WrongAnswer {
         /// The name of the question.
@@ -495,7 +508,7 @@ impl AskError {
     /// The revision of the client does not have the question.
     #[cfg(feature = "eras")]
     pub(crate) fn unknown(name: &str, question: &InputRequest) -> AskError {
-        AskError::NotDeclared { name: name.to_owned(), needs: Needs(Need::of(question)) }
+        AskError::NotInRevision { name: name.to_owned(), needs: Needs(Need::of(question)) }
     }
 }
 
@@ -505,6 +518,14 @@ impl fmt::Display for AskError {
             AskError::NotDeclared { name, needs } => write!(
                 formatter,
                 "`{name}` needs the capability `{needs}` of the client, which the request does not declare"
+            ),
+            AskError::NotInRevision { name, needs } => write!(
+                formatter,
+                "`{name}` needs the capability `{needs}` of the client, which the revision of this session does not have"
+            ),
+            AskError::NotInitialized { name } => write!(
+                formatter,
+                "`{name}` is asked once the client has sent `notifications/initialized`, which has not come"
             ),
             AskError::WrongAnswer { name } => write!(formatter, "the answer to `{name}` is of another kind"),
             AskError::Refused { name, error } => {
@@ -524,13 +545,14 @@ const MISSING_CAPABILITY: i64 = -32021;
 impl From<AskError> for RpcError {
     fn from(error: AskError) -> RpcError {
         match &error {
-            AskError::NotDeclared { needs, .. } => {
+            AskError::NotDeclared { needs, .. } | AskError::NotInRevision { needs, .. } => {
                 let refusal = RpcError::new(MISSING_CAPABILITY, error.to_string());
                 match serde_json::to_value(needs.0.data()) {
                     Ok(data) => refusal.with_data(data),
                     Err(_) => refusal,
                 }
             }
+            AskError::NotInitialized { .. } => RpcError::invalid_request(error.to_string()),
             AskError::WrongAnswer { .. } => RpcError::invalid_params(error.to_string()),
             AskError::Refused { .. } | AskError::TimedOut { .. } | AskError::Over => {
                 RpcError::internal_error(error.to_string())

@@ -87,7 +87,7 @@ async fn a_reply_whose_connection_is_lost_is_sent_again() {
     .await;
 }
 
-/// A server that asks for the roots in a call, whose reply it answers as it is told to.
+/// A server that asks for the roots in a call, and gives each reply to that the answer of its number.
 async fn asking(
     answer: impl Fn(usize) -> axum::response::Response + Send + Sync + 'static,
 ) -> (Fake, Arc<Notify>) {

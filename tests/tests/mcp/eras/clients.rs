@@ -233,6 +233,32 @@ async fn a_client_is_asked_once_it_has_initialized_the_session() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_initializes_the_session_is_not_asked() {
+    guarded(async {
+        let mut client = client();
+        client.ask(initialize("2025-11-25")).await;
+        let refused = client.ask(call(2, "greet", json!({}))).await;
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.ends_with("once the client has sent `notifications/initialized`, which has not come"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_is_not_asked_what_its_revision_does_not_have() {
+    guarded(async {
+        let mut client = client();
+        session(&mut client, "2025-03-26").await;
+        let refused = client.ask(call(9, "greet", json!({}))).await;
+        assert_eq!(refused["error"]["code"], -32021, "{refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.ends_with("which the revision of this session does not have"), "{message}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_client_may_leave_at_any_time() {
     guarded(async {
