@@ -39,7 +39,7 @@ impl Method {
     }
 
     /// The states of the role in the type that it returns.
-    fn states(&self) -> Vec<String> {
+    pub(crate) fn states(&self) -> Vec<String> {
         let opening = format!("{}<", self.role);
         let parts = self.returns.split(&opening).skip(1);
         parts.map(|part| part.split('>').next().unwrap().to_owned()).collect()

@@ -17,16 +17,16 @@ use crate::expanded::{code, seed_and_cases};
 use crate::random::Random;
 use crate::rustc::{Dependencies, Rustc};
 use api::Api;
-use protocol::Linear;
+use protocol::Protocol;
 
 /// How many protocols, and how many ways through each.
 const PROTOCOLS: usize = 6;
 const WAYS: usize = 4;
 
 /// A protocol that has no errors, with its text and its code.
-fn accepted(random: &mut Random) -> (Linear, String, String) {
+fn accepted(random: &mut Random) -> (Protocol, String, String) {
     for _ in 0..200 {
-        let protocol = Linear::random(random);
+        let protocol = Protocol::random(random);
         let text = protocol.text();
         if let Some(code) = code(&text) {
             return (protocol, text, code);

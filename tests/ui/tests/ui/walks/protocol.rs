@@ -1,5 +1,6 @@
-//! Random protocols of one linear channel, as a table of steps and as text.
+//! Random protocols of one linear channel or two of them side by side, as tables of steps and as text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::random::Random;
@@ -77,19 +78,59 @@ pub(crate) struct State {
     pub(crate) may_close: bool,
 }
 
+/// A protocol, as its client sees it.
+#[derive(Debug)]
+pub(crate) struct Protocol {
+    /// One or two.
+    pub(crate) channels: Vec<Linear>,
+}
+
+impl Protocol {
+    pub(crate) fn random(random: &mut Random) -> Protocol {
+        let (first, second) = NAMES.split_at(NAMES.len() / 2);
+        let mut channels = vec![Linear::random(random, first, "S")];
+        if random.percent(35) {
+            channels.push(Linear::random(random, second, "T"));
+            // A close of one channel cuts the other one.
+            channels
+                .iter_mut()
+                .flat_map(|channel| &mut channel.states)
+                .for_each(|state| state.may_close = false);
+        }
+        Protocol { channels }
+    }
+
+    /// The file.
+    pub(crate) fn text(&self) -> String {
+        let mut text = "protocol Random \"1\"\n".to_owned();
+        self.channels.iter().for_each(|channel| channel.declare(&mut text));
+        let starts: Vec<String> =
+            self.channels.iter().map(|channel| format!("{}0", channel.prefix)).collect();
+        let role = match starts.as_slice() {
+            [one] => one.clone(),
+            several => format!("( {} )", several.join(", ")),
+        };
+        writeln!(text, "client Guest\nserver Waiter = dual Guest\nGuest = {role}").unwrap();
+        self.channels.iter().for_each(|channel| channel.define(&mut text));
+        text
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Linear {
+    /// What the names of its states begin with.
+    prefix: &'static str,
     pub(crate) messages: Vec<Message>,
     /// The first one is the initial state.
     pub(crate) states: Vec<State>,
 }
 
 impl Linear {
-    pub(crate) fn random(random: &mut Random) -> Linear {
-        let first = random.below(NAMES.len());
+    fn random(random: &mut Random, names: &[&str], prefix: &'static str) -> Linear {
+        let first = random.below(names.len());
         let messages: Vec<Message> = (0..3 + random.below(4))
             .map(|number| {
-                let name = NAMES[(first + 3 * number) % NAMES.len()].to_owned();
+                let name = names[(first + 3 * number) % names.len()].to_owned();
                 let reply = random.percent(50).then(|| (format!("{name}Result"), random.percent(60)));
                 Message { name, carries: random.percent(60), reply }
             })
@@ -116,12 +157,53 @@ impl Linear {
             State { by, branches, may_close: random.percent(15) }
         };
         let states = (0..many).map(|own| state(random, own)).collect();
-        Linear { messages, states }
+        Linear { prefix, messages, states }
     }
 
-    /// The file.
-    pub(crate) fn text(&self) -> String {
-        let mut text = "protocol Random \"1\"\n".to_owned();
+    /// Whether a refusal of a branch leads back to its state, or to one in which a session goes on in the same way.
+    pub(crate) fn leads_back(&self, state: usize, then: Then) -> bool {
+        let alike = self.alike();
+        match then {
+            Then::State(_) => false,
+            Then::Reply(_) => true,
+            Then::ReplyOrError(_, refused) => refused.is_some_and(|refused| alike[refused] == alike[state]),
+        }
+    }
+
+    /// A number for each state, which is that of the states in which a session goes on in the same way.
+    fn alike(&self) -> Vec<usize> {
+        let mut numbers = vec![0; self.states.len()];
+        loop {
+            let number = |state: Option<usize>| state.map(|state| numbers[state]);
+            let kinds: Vec<_> = self
+                .states
+                .iter()
+                .zip(&numbers)
+                .map(|(state, own)| {
+                    let branches: BTreeSet<_> = state
+                        .branches
+                        .iter()
+                        .map(|branch| match branch.then {
+                            Then::State(next) => (branch.message, number(next), None),
+                            Then::Reply(next) => (branch.message, number(next), Some(Some(*own))),
+                            Then::ReplyOrError(next, refused) => {
+                                (branch.message, number(next), Some(number(refused)))
+                            }
+                        })
+                        .collect();
+                    (*own, state.by == Side::Client, state.may_close, branches)
+                })
+                .collect();
+            let refined: Vec<usize> =
+                kinds.iter().map(|kind| kinds.iter().position(|other| other == kind).unwrap()).collect();
+            if refined == numbers {
+                return numbers;
+            }
+            numbers = refined;
+        }
+    }
+
+    fn declare(&self, text: &mut String) {
         let carried = |carries: bool| if carries { " ({ n: uint })" } else { "" };
         for Message { name, carries, reply } in &self.messages {
             let params = carried(*carries);
@@ -133,20 +215,23 @@ impl Linear {
             }
             .unwrap();
         }
-        text += "client Guest\nserver Waiter = dual Guest\nGuest = S0\n";
+    }
+
+    fn define(&self, text: &mut String) {
         for (number, state) in self.states.iter().enumerate() {
             let mut branches: Vec<String> =
                 state.branches.iter().map(|branch| self.branch(state.by, branch)).collect();
             branches.extend(state.may_close.then(|| "End".to_owned()));
-            writeln!(text, "S{number} = {}", branches.join(state.by.operator())).unwrap();
+            let choice = branches.join(state.by.operator());
+            writeln!(text, "{}{number} = {choice}", self.prefix).unwrap();
         }
-        text
     }
 
     fn branch(&self, by: Side, branch: &Branch) -> String {
         let Message { name, reply, .. } = &self.messages[branch.message];
         let (sent, answered) = (by.sign(), by.other().sign());
-        let state = |next: Option<usize>| next.map_or("End".to_owned(), |number| format!("S{number}"));
+        let state =
+            |next: Option<usize>| next.map_or("End".to_owned(), |number| format!("{}{number}", self.prefix));
         let reply = reply.as_ref().map_or("", |(name, _)| name);
         match branch.then {
             Then::State(next) => format!("{sent}{name} . {}", state(next)),

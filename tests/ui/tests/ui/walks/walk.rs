@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::api::{Api, Method};
-use super::protocol::{Linear, Message, Side, State, Then};
+use super::protocol::{Branch, Linear, Message, Protocol, Side, Then};
 use crate::random::Random;
 
 /// How many messages of a choice a way has at most.
@@ -23,8 +23,13 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    fn new(api: &'a Api, module: &'a str, role: &'static str) -> Program<'a> {
-        Program { api, module, role, state: api.start(role), code: String::new() }
+    /// The parts of a role: it is whole, or is split in its first state.
+    fn parts(api: &'a Api, module: &'a str, role: &'static str) -> Vec<Program<'a>> {
+        let whole = Program { api, module, role, state: api.start(role), code: String::new() };
+        let Some((_, split)) = whole.find("split") else { return vec![whole] };
+        whole.has(["split".to_owned()]);
+        let part = |state| Program { api, module, role, state, code: String::new() };
+        split.states().into_iter().map(part).collect()
     }
 
     /// The method of this name, however its words are divided.
@@ -135,44 +140,19 @@ fn plain(name: &str) -> String {
 
 /// Writes a function `name` in which both sides go one way through a protocol.
 pub(crate) fn function(
-    protocol: &Linear,
+    protocol: &Protocol,
     api: &Api,
     module: &str,
     name: &str,
     random: &mut Random,
 ) -> String {
-    let mut client = Program::new(api, module, "Guest");
-    let mut server = Program::new(api, module, "Waiter");
-    let mut at = Some(0);
-    let mut value = 0;
-    for _ in 0..STEPS {
-        let Some(state) = at else { break };
-        let state = &protocol.states[state];
-        let (sender, receiver) = match state.by {
-            Side::Client => (&mut client, &mut server),
-            Side::Server => (&mut server, &mut client),
-        };
-        has_what_the_file_says(protocol, state, sender, receiver);
-        if state.may_close && random.percent(20) {
-            receiver.next("Closed", 0);
-            sender.code += CLOSE;
-            return program(name, module, &client, &server);
-        }
-        let Some(branch) = random.one(&state.branches) else { break };
-        let message = &protocol.messages[branch.message];
-        value += 2;
-        at = exchange(message, branch.then, (at, value), (sender, receiver), random);
+    let mut clients = Program::parts(api, module, "Guest");
+    let mut servers = Program::parts(api, module, "Waiter");
+    assert_eq!((clients.len(), servers.len()), (protocol.channels.len(), protocol.channels.len()));
+    let mut at_end = true;
+    for (channel, (client, server)) in protocol.channels.iter().zip(clients.iter_mut().zip(&mut servers)) {
+        at_end &= through(channel, client, server, random);
     }
-    if at.is_none() {
-        for side in [&mut client, &mut server] {
-            side.has(["close".to_owned()]);
-            side.code += CLOSE;
-        }
-    }
-    program(name, module, &client, &server)
-}
-
-fn program(name: &str, module: &str, client: &Program<'_>, server: &Program<'_>) -> String {
     format!(
         "async fn {name}() {{
     let (near, far) = mcp_runtime::transport::duplex();
@@ -185,16 +165,69 @@ fn program(name: &str, module: &str, client: &Program<'_>, server: &Program<'_>)
     tokio::join!(client, server);
 }}
 ",
-        client.code, server.code
+        side(&clients, at_end),
+        side(&servers, at_end)
     )
 }
 
+/// What a side does with its session: its parts side by side, and then the close, if all are at their ends.
+fn side(parts: &[Program<'_>], at_end: bool) -> String {
+    let [first, second] = parts else {
+        let close = if at_end { CLOSE } else { "" };
+        return parts.iter().map(|whole| whole.code.clone() + close).collect();
+    };
+    let mut code = "        let (a, b) = session.split();\n".to_owned();
+    for (name, part) in [("a", first), ("b", second)] {
+        let (head, code_of_part) = (format!("let {name} = async {{ let mut session = {name};"), &part.code);
+        write!(code, "        {head}\n{code_of_part}        session }};\n").unwrap();
+    }
+    code += "        let (a, b) = tokio::join!(a, b);\n";
+    if at_end {
+        code += "        let (a, b) = tokio::join!(a.close(), b.close());\n        a.and(b).unwrap();\n";
+    }
+    code
+}
+
+/// Both sides go one way through a channel. Returns whether they come to its end without having closed it.
+fn through<'a>(
+    channel: &Linear,
+    client: &mut Program<'a>,
+    server: &mut Program<'a>,
+    random: &mut Random,
+) -> bool {
+    let mut at = Some(0);
+    let mut value = 0;
+    for _ in 0..STEPS {
+        let Some(number) = at else { break };
+        let state = &channel.states[number];
+        let (sender, receiver) = match state.by {
+            Side::Client => (&mut *client, &mut *server),
+            Side::Server => (&mut *server, &mut *client),
+        };
+        has_what_the_file_says(channel, number, sender, receiver);
+        if state.may_close && random.percent(20) {
+            receiver.next("Closed", 0);
+            sender.code += CLOSE;
+            return false;
+        }
+        let Some(branch) = random.one(&state.branches) else { break };
+        let message = &channel.messages[branch.message];
+        value += 2;
+        at = exchange(message, branch.then, (at, value), (sender, receiver), random);
+    }
+    if at.is_none() {
+        [client, server].map(|side| side.has(["close".to_owned()]));
+    }
+    at.is_none()
+}
+
 /// In each state, both sides have the methods of what the file permits there, and no others.
-fn has_what_the_file_says(protocol: &Linear, state: &State, sender: &Program<'_>, receiver: &Program<'_>) {
-    let name = |branch: &super::protocol::Branch| protocol.messages[branch.message].name.clone();
+fn has_what_the_file_says(channel: &Linear, at: usize, sender: &Program<'_>, receiver: &Program<'_>) {
+    let state = &channel.states[at];
+    let name = |branch: &Branch| channel.messages[branch.message].name.clone();
     let mut sends: Vec<String> =
         state.branches.iter().map(|branch| format!("send{}", name(branch))).collect();
-    let whole = state.branches.iter().filter(|branch| matches!(branch.then, Then::Reply(_)));
+    let whole = state.branches.iter().filter(|branch| channel.leads_back(at, branch.then));
     sends.extend(whole.map(name));
     sends.extend(state.may_close.then(|| "close".to_owned()));
     sender.has(sends);
@@ -230,7 +263,9 @@ fn exchange(
             let in_one = random.percent(50);
             if !in_one {
                 sender.call(&send, value);
-                sender.has([format!("recv{reply}")]);
+                // Another state may wait for the same with the refusal written, which gives both `next`.
+                let next = sender.find("next").map(|(name, _)| name);
+                sender.has([format!("recv{reply}")].into_iter().chain(next));
             }
             let call = if in_one { name.clone() } else { format!("recv{reply}") };
             if refuses {
