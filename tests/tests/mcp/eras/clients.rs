@@ -241,7 +241,9 @@ async fn a_client_that_never_initializes_the_session_is_not_asked() {
         let refused = client.ask(call(2, "greet", json!({}))).await;
         assert_eq!(refused["error"]["code"], -32600, "{refused}");
         let message = refused["error"]["message"].as_str().unwrap();
-        assert!(message.ends_with("once the client has sent `notifications/initialized`, which has not come"));
+        assert!(
+            message.ends_with("once the client has sent `notifications/initialized`, which has not come")
+        );
     })
     .await;
 }
