@@ -32,8 +32,6 @@ pub(super) struct Parser<'s> {
     pub(super) in_payload: bool,
     /// How many shapes around this place are written as in another language, which is reported behind the outermost.
     pub(super) translating: usize,
-    /// Whether the name of the next reply stands in a parenthesis, which has been reported.
-    pub(super) reply_in_parentheses: bool,
     /// How many parentheses of session types are open around this place.
     pub(super) parentheses: usize,
     /// Whether an action without a continuation is part of a mistake that is being reported.
@@ -88,7 +86,6 @@ impl<'s> Parser<'s> {
             records: 0,
             in_payload: false,
             translating: 0,
-            reply_in_parentheses: false,
             parentheses: 0,
             lenient: false,
             goes_on: false,

@@ -222,8 +222,8 @@ impl<'s> Parser<'s> {
                 Some((all, name)) => {
                     let edits = [edit, Edit::replace(all, name)];
                     self.report(finding.suggest(format!("write `-> {}`", shorten(name)), edits));
+                    // Its name is read as that of any reply, and the parenthesis that closes behind it.
                     self.bump();
-                    self.reply_in_parentheses = true;
                 }
                 None => self.report(finding.suggest("write `->`", [edit])),
             }
@@ -282,14 +282,14 @@ impl<'s> Parser<'s> {
     pub(super) fn replies(&mut self, replies: &mut Vec<Reply>) {
         self.eat(Kind::Bar);
         loop {
+            let is_opened = self.sources.slice(self.previous()) == "(";
             let name = match self.kind() {
                 Kind::Open | Kind::OpenBrace if replies.is_empty() => self.reply_without_name(),
                 _ => self.name("the reply", "write `-> Reply (Result)`"),
             };
             let Some(name) = name else { return };
-            let is_alone = self.kind() == Kind::Close && std::mem::take(&mut self.reply_in_parentheses);
-            if is_alone {
-                self.bump();
+            if is_opened {
+                self.eat(Kind::Close);
             }
             let mut condition = self.condition();
             let payload = self.payload(&name.text, "Result");

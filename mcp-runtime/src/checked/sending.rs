@@ -366,9 +366,9 @@ impl CheckedSession {
                     .unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
             };
             let lifecycle = engine.lifecycle();
-            let may_follow = !lifecycle.is_over() && !lifecycle.is_lost(caller);
-            let awaiting = engine.rules().checker().awaiting(Direction::Send, id);
-            (answered, may_follow && matches!(awaiting, Awaiting::Request(_)))
+            let may_follow = answered.is_err() && !lifecycle.is_over() && !lifecycle.is_lost(caller);
+            let awaiting = || engine.rules().checker().awaiting(Direction::Send, id);
+            (answered, may_follow && matches!(awaiting(), Awaiting::Request(_)))
         });
         if !is_open && let Some(own) = &mut self.exchanges {
             own.release(id);

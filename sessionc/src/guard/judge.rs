@@ -268,10 +268,10 @@ impl Judge {
                 let (about, progress) = (one.about.as_ref()?, progress_of(alone?)?);
                 let step = requests.progress(asker, about, progress)?;
                 let state = String::new();
-                let Finding { level, message, hint, .. } =
+                let finding =
                     wording::progress_that_does_not_increase(place, sender, state, (about, progress), step);
                 let same = Some(Same::of_progress(sender));
-                return Some(WrongProgress { strictness: level, text: format!("{message}: {hint}"), same });
+                return Some(WrongProgress { strictness: finding.level, text: finding.sentence(), same });
             }
             (ObservedKind::Notification, _, Some(_))
                 if table.is_some_and(|table| table.cancels.is_some()) =>
@@ -537,9 +537,7 @@ fn text(observer: &Observer, observed: &Observed, report: &Report) -> String {
     match report {
         Report::Malformed { error, .. } => with_hint(report, &error.message),
         Report::Complaint { error } => {
-            let finding =
-                wording::complaint(Place::default(), observed.sender, String::new(), &error.message);
-            format!("{}: {}", finding.message, finding.hint)
+            wording::complaint(Place::default(), observed.sender, String::new(), &error.message).sentence()
         }
         Report::Violation(violation) => match hint(observer, observed, violation) {
             Some(hint) => format!("{report}: {hint}"),

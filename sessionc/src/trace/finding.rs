@@ -100,6 +100,11 @@ pub(crate) fn blamed(blame: Option<Side>) -> String {
 }
 
 impl Finding {
+    /// What is wrong and what to do, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        format!("{}: {}", self.message, self.hint)
+    }
+
     #[cfg(test)]
     pub(crate) fn example(message: &str) -> Finding {
         Finding {

@@ -2,7 +2,9 @@
 //! it took: so the list does not have the order in which the replies came.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
+use chrono::{DateTime, FixedOffset, TimeDelta};
 use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -10,6 +12,8 @@ use serde_json::value::RawValue;
 
 use super::document::without_place;
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
+
+type Time = DateTime<FixedOffset>;
 
 /// How many bytes of replies are held.
 const MOST_HELD: usize = 16 * 1024 * 1024;
@@ -87,21 +91,21 @@ pub(super) struct Export {
     held: Vec<HeldReply>,
     bytes: usize,
     /// When the last reply came of those that are not held any more.
-    released: Option<f64>,
+    released: Option<Time>,
 }
 
 struct HeldReply {
     place: Place,
     sender: Side,
     /// When it came; nothing if the export does not say it.
-    came: Option<f64>,
+    came: Option<Time>,
     is_of_initialize: bool,
     text: String,
 }
 
 impl HeldReply {
     /// Whether it came before something that a side has said.
-    fn comes_before(&self, sender: Side, time: Option<f64>) -> bool {
+    fn comes_before(&self, sender: Side, time: Option<Time>) -> bool {
         let (Some(came), Some(time)) = (self.came, time) else { return true };
         came < time || came == time && (self.is_of_initialize || sender != self.sender)
     }
@@ -121,7 +125,7 @@ impl Export {
         let entry: Entry<'_> = serde_json::from_slice(element).map_err(|error| {
             format!("it is not an entry of an export of MCP Inspector: {}", without_place(&error))
         })?;
-        let (sender, time) = (entry.origin.side(), milliseconds(&entry.timestamp));
+        let (sender, time) = (entry.origin.side(), time(&entry.timestamp));
         self.release(|reply| reply.comes_before(sender, time), reader);
         if entry.direction == Kind::Request && entry.response.is_none() && entry.client_error.is_some() {
             reader.not_sent(place, 0);
@@ -136,7 +140,7 @@ impl Export {
             self.held.push(HeldReply {
                 place,
                 sender: sender.other(),
-                came: time.map(|time| time + entry.duration),
+                came: time.and_then(|time| after(time, entry.duration)),
                 is_of_initialize: entry.message.get().contains("\"initialize\""),
                 text: response.get().to_owned(),
             });
@@ -160,10 +164,7 @@ impl Export {
         }
         let mut replies: Vec<(usize, HeldReply)> =
             self.held.extract_if(.., |reply| has_come(reply)).enumerate().collect();
-        replies.sort_by(|(one, a), (other, b)| {
-            let came = |reply: &HeldReply| reply.came.unwrap_or_default();
-            came(a).total_cmp(&came(b)).then(other.cmp(one))
-        });
+        replies.sort_by(|(one, a), (other, b)| a.came.cmp(&b.came).then(other.cmp(one)));
         for (_, reply) in replies {
             self.bytes = self.bytes.saturating_sub(reply.text.len());
             self.released = reply.came.or(self.released);
@@ -177,23 +178,15 @@ fn emit(place: Place, sender: Side, kind: RecordKind, text: &str, reader: &mut i
     reader.message(Record { place, sender: Sender::Is(sender), session: None, kind, message });
 }
 
-/// The milliseconds since 1970 of a time as JavaScript writes it: `2026-01-31T10:00:00.000Z`.
-fn milliseconds(time: &str) -> Option<f64> {
-    let (date, clock) = time.strip_suffix('Z')?.split_once('T')?;
-    let [year, month, day] = numbers(date.split('-'))?;
-    let [hour, minute, second] = numbers(clock.split(':'))?;
-    // The year begins in March: the day that is added in some years is its last one.
-    let year_of_march = if month > 2.0 { year } else { year - 1.0 };
-    let days_before_month = ((153.0 * ((month + 9.0) % 12.0) + 2.0) / 5.0).floor();
-    let leap_days =
-        (year_of_march / 4.0).floor() - (year_of_march / 100.0).floor() + (year_of_march / 400.0).floor();
-    let days = year_of_march * 365.0 + leap_days + days_before_month + day - 719_469.0;
-    Some((((days * 24.0 + hour) * 60.0 + minute) * 60_000.0 + second * 1000.0).round())
+/// A time as JavaScript writes it: `2026-01-31T10:00:00.000Z`.
+fn time(text: &str) -> Option<Time> {
+    DateTime::parse_from_rfc3339(text).ok()
 }
 
-fn numbers<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<[f64; 3]> {
-    let mut next = || texts.next()?.parse().ok();
-    Some([next()?, next()?, next()?])
+/// So many milliseconds later.
+fn after(time: Time, milliseconds: f64) -> Option<Time> {
+    let passed = Duration::try_from_secs_f64(milliseconds / 1000.0).ok()?;
+    time.checked_add_signed(TimeDelta::from_std(passed).ok()?)
 }
 
 #[cfg(test)]
@@ -302,13 +295,16 @@ mod tests {
 
     #[test]
     fn a_time_is_a_number_of_milliseconds() {
-        for (time, expected) in [
-            ("1970-01-01T00:00:00.000Z", 0.0),
-            ("2000-02-29T00:00:00.007Z", 951_782_400_007.0),
-            ("2026-11-29T10:00:00.123Z", 1_795_946_400_123.0),
+        for (text, expected) in [
+            ("1970-01-01T00:00:00.000Z", 0),
+            ("2000-02-29T00:00:00.007Z", 951_782_400_007),
+            ("2026-11-29T10:00:00.123Z", 1_795_946_400_123),
         ] {
-            assert_eq!(milliseconds(time), Some(expected), "{time}");
+            assert_eq!(time(text).unwrap().timestamp_millis(), expected, "{text}");
+            let later = time(text).and_then(|time| after(time, 17.0)).unwrap();
+            assert_eq!(later.timestamp_millis(), expected + 17, "{text}");
         }
-        assert_eq!(milliseconds("yesterday"), None);
+        assert_eq!(time("yesterday"), None);
+        assert_eq!(time("2026-11-29T10:00:00.123Z").and_then(|time| after(time, f64::INFINITY)), None);
     }
 }

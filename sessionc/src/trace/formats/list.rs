@@ -46,7 +46,7 @@ pub(super) fn read(
 ) -> io::Result<()> {
     lines.pass(1);
     let (mut count, mut last) = (0, 0);
-    let (mut export, mut is_of_network) = (None, false);
+    let mut content = Content::Messages;
     loop {
         let is_gap = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
         lines.pass(lines.ahead().iter().take_while(is_gap).count());
@@ -66,38 +66,49 @@ pub(super) fn read(
         // Of those in one line, the number says which it is.
         let place = Place { line: lines.number(), entry: (!is_alone).then_some(count) };
         let element = lines.ahead().get(..end).unwrap_or_default();
-        if count == 1 && inspector::is_entry(element) {
-            export = Some(Export::default());
+        if count == 1 {
+            content = Content::of(element);
         }
-        if count == 1 && inspector::is_of_network(element) {
-            is_of_network = true;
-            messages.reader.silent(
-                "it is what MCP Inspector exports of its Network screen: export its Protocol screen, which has the messages",
-            );
-        }
-        if is_of_network {
-            lines.pass(end);
-            continue;
-        }
-        if let Some(export) = &mut export {
-            messages.take_exported(export, place, element);
-            lines.pass(end);
-            last = lines.number();
-            continue;
-        }
-        match memchr::memchr(b'\n', element) {
-            None => messages.take(place, element, true),
+        match (&mut content, memchr::memchr(b'\n', element)) {
+            (Content::Export(export), _) => messages.take_exported(export, place, element),
+            (Content::Network, _) => {}
+            (Content::Messages, None) => messages.take(place, element, true),
             // Brackets of several elements have matched: the lines are read one by one.
-            Some(_) if messages.try_take(place, element).is_err() => break,
-            Some(_) => {}
+            (Content::Messages, Some(_)) if messages.try_take(place, element).is_err() => break,
+            (Content::Messages, Some(_)) => {}
         }
         lines.pass(end);
         last = lines.number();
     }
-    if let Some(mut export) = export {
-        export.end(messages.reader);
+    match content {
+        Content::Messages => {}
+        Content::Export(mut export) => export.end(messages.reader),
+        Content::Network => messages.reader.silent(
+            "it is what MCP Inspector exports of its Network screen: export its Protocol screen, which has the messages",
+        ),
     }
     Ok(())
+}
+
+/// What a list is a list of.
+enum Content {
+    Messages,
+    Export(Export),
+    /// Requests of HTTP, of which streams are missing.
+    Network,
+}
+
+impl Content {
+    /// What the first element shows.
+    fn of(first: &[u8]) -> Content {
+        if inspector::is_entry(first) {
+            Content::Export(Export::default())
+        } else if inspector::is_of_network(first) {
+            Content::Network
+        } else {
+            Content::Messages
+        }
+    }
 }
 
 /// Whether the first element of a list is one of what MCP Inspector exports.
@@ -107,7 +118,7 @@ fn begins_export(list: &[u8]) -> bool {
     first
         .and_then(Result::ok)
         .map(|first| first.get().as_bytes())
-        .is_some_and(|first| inspector::is_entry(first) || inspector::is_of_network(first))
+        .is_some_and(|first| !matches!(Content::of(first), Content::Messages))
 }
 
 /// Whether another element begins in the line in which one ends.

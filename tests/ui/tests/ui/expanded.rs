@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::{compile, generate};
@@ -176,6 +176,14 @@ pub(crate) fn codes(
     panic!("only {} of {many} protocols have no errors", found.len());
 }
 
+/// A folder of this name for a crate, with nothing in it.
+pub(crate) fn empty_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// `UI_SEED` chooses other protocols, and `UI_CASES` multiplies them.
 pub(crate) fn seed_and_cases() -> (usize, usize) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<usize>().unwrap());
@@ -191,9 +199,7 @@ fn random_protocols_become_code_without_a_warning() {
     });
     all.extend(codes(&mut random, SHAPES * cases, with_shapes));
     all.extend(KNOWN.map(|text| (text.to_owned(), code(text).unwrap())));
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = empty_folder("random");
     let mut main = "//! Random protocols.\n#![deny(warnings)]\n\npub mod wire {\n    \
         #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]\n    pub struct P {}\n}\n"
         .to_owned();

@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::{Literal, Protocol, Record, Shape};
 use mcp_protocol_machine::shape::judge;
 use serde_json::{Map, Value, json};
 
-use crate::expanded::{codes, seed_and_cases, with_shapes};
+use crate::expanded::{codes, empty_folder, seed_and_cases, with_shapes};
 use crate::random::Random;
 use crate::rustc::{Dependencies, Rustc};
 use crate::view::View;
@@ -278,9 +278,7 @@ fn said(program: &Path, lines: String) -> String {
 fn the_generated_types_read_what_the_judge_accepts() {
     let (seed, cases) = seed_and_cases();
     let mut random = Random::new(u64::try_from(seed).unwrap());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("payloads");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = empty_folder("payloads");
     let mut all = Vec::new();
     for (number, (text, code)) in codes(&mut random, PROTOCOLS * cases, with_shapes).into_iter().enumerate() {
         fs::write(folder.join(format!("p{number}.session")), &text).unwrap();

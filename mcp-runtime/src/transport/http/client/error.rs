@@ -151,7 +151,7 @@ impl HttpError {
     }
 
     /// Whether the same message is likely to be taken a little later: its connection was lost, or the server, or what
-    /// stands in front of it, has no room.
+    /// stands in front of it, has no room. A server that fails (500) may pass, too, and is likely to fail again.
     pub(super) fn is_passing(&self) -> bool {
         match self {
             HttpError::Request(_) => true,

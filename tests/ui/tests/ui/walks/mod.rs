@@ -13,7 +13,7 @@ use std::process::Command;
 
 use mcp_protocol_compiler::{compile, generate};
 
-use crate::expanded::{code, seed_and_cases};
+use crate::expanded::{code, empty_folder, seed_and_cases};
 use crate::random::Random;
 use crate::rustc::{Dependencies, Rustc};
 use api::Api;
@@ -47,9 +47,7 @@ fn api(text: &str) -> Api {
 fn random_protocols_run_through_their_types() {
     let (seed, cases) = seed_and_cases();
     let mut random = Random::new(u64::try_from(seed).unwrap());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walks");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = empty_folder("walks");
     let mut main = "//! Random ways through random protocols.\n#![allow(warnings)]\n\n".to_owned();
     let mut ways = String::new();
     for number in 0..PROTOCOLS * cases {
