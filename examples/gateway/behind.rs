@@ -19,14 +19,25 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a request that is for all servers waits for those that have just been started, and for a list of one.
 const FOR_ALL: Duration = Duration::from_secs(3);
 
-/// How long a server may take to answer what any of them may have. A client that asks the gateway is to hear of it
-/// before it loses patience itself.
-const FOR_ONE: Duration = Duration::from_secs(10);
+/// A server as the file has it.
+#[derive(Deserialize)]
+pub(crate) struct Entry {
+    #[serde(flatten)]
+    address: Address,
+    /// How long, in seconds, the server may take to answer what any of them may have. A client that asks the gateway is
+    /// to hear of it before it loses patience itself.
+    #[serde(default = "ten")]
+    timeout: u64,
+}
+
+fn ten() -> u64 {
+    10
+}
 
 /// How a server is reached.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Entry {
+enum Address {
     Child {
         command: String,
         #[serde(default)]
@@ -50,14 +61,17 @@ pub(crate) struct Behind {
     state: watch::Receiver<State>,
     /// Requests for all servers do without this one from then on, if it has not been reached.
     awaited_until: Instant,
+    /// How long it may take to answer what another server may have as well.
+    timeout: Duration,
 }
 
 impl Behind {
     /// Starts a server.
     pub(crate) fn start(name: String, entry: Entry, changes: Changes) -> Arc<Behind> {
         let (states, state) = watch::channel(State::Starting);
+        let timeout = Duration::from_secs(entry.timeout);
         tokio::spawn(keep(name.clone(), entry, changes, states));
-        Arc::new(Behind { name, state, awaited_until: Instant::now() + FOR_ALL })
+        Arc::new(Behind { name, state, awaited_until: Instant::now() + FOR_ALL, timeout })
     }
 
     /// The connection, for a request that no other server can answer: if there is one in time.
@@ -89,7 +103,7 @@ impl Behind {
         F: Future<Output = Result<T, RpcError>>,
     {
         let Some(connection) = self.connected().await else { return Ok(None) };
-        match timeout(FOR_ONE, ask(connection)).await {
+        match timeout(self.timeout, ask(connection)).await {
             Ok(answer) => Ok(answer.ok()),
             Err(_) => Err(format!("the server `{}` does not answer", self.name).into()),
         }
@@ -113,12 +127,12 @@ impl Behind {
 /// Connects to a server, and again when the connection has ended.
 async fn keep(name: String, entry: Entry, changes: Changes, states: watch::Sender<State>) {
     loop {
-        match connect(&entry).await {
+        match connect(&entry.address).await {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 let watch = changes.watched().into_iter().map(|uri| connection.pass_on_watch(uri, &changes));
                 // Another server has it, if this one does not.
-                let _ = timeout(FOR_ONE, join_all(watch)).await;
+                let _ = timeout(Duration::from_secs(entry.timeout), join_all(watch)).await;
                 states.send_replace(State::Connected(Arc::clone(&connection)));
                 // It has other tools than the one before, and than none.
                 changes.tools();
@@ -135,15 +149,15 @@ async fn keep(name: String, entry: Entry, changes: Changes, states: watch::Sende
     }
 }
 
-async fn connect(entry: &Entry) -> Result<Connection, Failure> {
+async fn connect(address: &Address) -> Result<Connection, Failure> {
     // The gateway's client answers; what is declared here is what servers may ask.
     let options = ConnectOptions::new("gateway", env!("CARGO_PKG_VERSION"))
         .on_elicitation(|_| async { Ok(ElicitResult::new(ElicitAction::Decline)) })
         .on_sampling(|_| async { Err("no call is under way for which a client could be asked".into()) })
         .on_roots(|| async { Ok(Vec::new()) })
         .on_log(LoggingLevel::Debug, |_| {});
-    Ok(match entry {
-        Entry::Child { command, args } => {
+    Ok(match address {
+        Address::Child { command, args } => {
             let open = || {
                 let mut child = Command::new(command);
                 child.args(args);
@@ -151,6 +165,6 @@ async fn connect(entry: &Entry) -> Result<Connection, Failure> {
             };
             options.connect_to(command, open).await?
         }
-        Entry::Url { url } => options.connect_url(url).await?,
+        Address::Url { url } => options.connect_url(url).await?,
     })
 }

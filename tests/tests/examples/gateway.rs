@@ -107,7 +107,7 @@ async fn a_server_that_hangs_is_named_and_does_not_hold_up_what_another_has() {
     test_support::spawn(async move { http.serve(listener, router, std::future::pending()).await.unwrap() });
 
     let servers = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gateway-hanging.json");
-    let list = json!({ "mcpServers": { "a": { "url": url }, "notes": { "command": program("notes") } } });
+    let list = json!({ "mcpServers": { "a": { "url": url, "timeout": 1 }, "notes": { "command": program("notes") } } });
     std::fs::write(&servers, list.to_string()).unwrap();
     let mut command = Command::new(program("gateway"));
     command.arg(&servers);
