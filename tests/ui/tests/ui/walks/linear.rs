@@ -49,6 +49,9 @@ impl Side {
     }
 }
 
+/// How many states in a hundred are mixed choices.
+const MIXED: usize = 30;
+
 /// A message that one side sends. It carries a number, or nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
@@ -127,10 +130,9 @@ impl Linear {
             .collect();
         let many = 1 + random.below(4);
         let next = |random: &mut Random| (!random.percent(20)).then(|| random.below(many));
-        let state = |random: &mut Random, own: usize| {
-            let by = Side::random(random);
+        let branches_of = |random: &mut Random, own: usize, by: Side, many: usize| -> Vec<Branch> {
             let from = random.below(messages.len());
-            let branches = (0..1 + random.below(3)).map(|number| {
+            let branch = |number: usize| {
                 let message = (from + number) % messages.len();
                 let then = match messages[message].reply {
                     None => Then::State(next(random)),
@@ -142,8 +144,26 @@ impl Linear {
                     },
                 };
                 Branch { by, message, then }
-            });
-            let branches = branches.collect();
+            };
+            (0..many).map(branch).collect()
+        };
+        let state = |random: &mut Random, own: usize| {
+            let by = Side::random(random);
+            let many = 1 + random.below(3);
+            let mut branches = branches_of(random, own, by, many);
+            // A mixed choice; most others are races.
+            if random.percent(MIXED) {
+                let many = 1 + random.below(2);
+                let mut others = branches_of(random, own, by.other(), many);
+                for branch in &mut others {
+                    branch.then = match branch.then {
+                        Then::State(_) if random.percent(75) => Then::State(Some(own)),
+                        Then::Reply(_) if random.percent(75) => Then::Reply(Some(own)),
+                        then => then,
+                    };
+                }
+                branches.extend(others);
+            }
             State { by, branches, may_close: random.percent(15) && !keyed }
         };
         let states = (0..many).map(|own| state(random, own)).collect();
@@ -160,6 +180,12 @@ impl Linear {
             Then::ReplyOrError(_, None) => self.keyed,
             Then::ReplyOrError(_, Some(refused)) => alike[refused] == alike[state],
         }
+    }
+
+    /// Whether a session goes on in the same way in both states.
+    pub(crate) fn are_alike(&self, one: Option<usize>, other: Option<usize>) -> bool {
+        let alike = self.alike();
+        one.map(|state| alike[state]) == other.map(|state| alike[state])
     }
 
     /// A number for each state, which is that of the states in which a session goes on in the same way.

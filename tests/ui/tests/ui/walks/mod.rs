@@ -2,6 +2,7 @@
 //! permits there and no others, and two programs that go one way through the file understand each other.
 
 mod api;
+mod crossing;
 mod handler;
 mod linear;
 mod opened;

@@ -236,7 +236,7 @@ impl<'a> Opened<'a> {
             Side::Client => (ours, theirs),
             Side::Server => (theirs, ours),
         };
-        let pair = Pair { channel, at: Some(0), value };
+        let pair = Pair { channel, at: Some(0), value, crosses: true };
         self.sub_sessions.push(SubSession { body, pair, client, server });
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Pair<'a> {
     pub(crate) at: Option<usize>,
     /// The number that the last message carried.
     pub(crate) value: usize,
+    /// Whether the sides may wait for each other in it: nothing goes on next to it then.
+    pub(crate) crosses: bool,
 }
 
 impl Pair<'_> {
@@ -41,6 +43,13 @@ impl Pair<'_> {
             return false;
         }
         self.value += 2;
+        if self.crosses
+            && random.percent(50)
+            && let Some((first, other)) = self.crossing(number, random)
+        {
+            self.at = self.cross((first, other), number, sides(first.by), random);
+            return true;
+        }
         let branch = random.one(&state.branches).unwrap();
         self.at = self.exchange(branch, number, sides(branch.by), random);
         true

@@ -123,7 +123,8 @@ fn through<'a>(
     mut opened: Option<&mut Opened<'a>>,
     random: &mut Random,
 ) -> Ending {
-    let mut pair = channel.map(|channel| Pair { channel, at: Some(0), value: 0 });
+    let crosses = opened.is_some();
+    let mut pair = channel.map(|channel| Pair { channel, at: Some(0), value: 0, crosses });
     for _ in 0..STEPS {
         if let Some(opened) = &mut opened {
             while random.percent(40) {
