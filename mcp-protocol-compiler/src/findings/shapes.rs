@@ -295,6 +295,13 @@ pub fn no_such_capability(key: &Name, owner: &str, declared: &str, before: Span)
     Diagnostic::error(NO_SUCH_FIELD, key.span, message).suggest(format!("declare it: `{declared}`"), [edit])
 }
 
+/// A path into the params of some requests, of which none has its first field, nor one like it.
+pub fn in_no_params(key: &Name, declared: &str) -> Diagnostic {
+    let message = format!("no request that may be meant has a field `{}` in its params", key.text);
+    Diagnostic::error(NO_SUCH_FIELD, key.span, message)
+        .help(format!("declare it where a request is to have it, for instance `{declared}`"))
+}
+
 /// How many fields a finding names.
 const MOST_NAMED: usize = 12;
 

@@ -54,6 +54,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("let one shape take what `", "which of the two is meant is the author's to say"),
     ("write `Hello.protocolVersion`", "the field is missing"),
     ("its fields are `", "none of them is near"),
+    ("declare it where a request is to have it", "which request is to have it is the author's to say"),
     ("its positions are `", "none of them is near"),
     ("give one of the two positions another label", "what the position is called is the author's to say"),
     ("it is one of \"", "none of them is near"),
