@@ -89,6 +89,11 @@ fn never_chosen(
     reordered.push(form);
     vec![match later.form {
         Form::Null => finding::null_again(later, with_null(tables, shapes, hiding)),
+        Form::List(_) | Form::Tuple(_)
+            if is_list_of_one_value(shapes, hiding) && later.text != hiding.text =>
+        {
+            finding::never_chosen_behind_a_list(later, hiding, is_list_of_one_value(shapes, later))
+        }
         // Before what takes both, one of two values would say nothing.
         Form::Literal(Literal::Bool(_)) => finding::never_chosen_anywhere(later, hiding),
         _ if hides(tables, &Shape::Union(reordered.into()), &hiding.form.table()) => {
@@ -96,6 +101,20 @@ fn never_chosen(
         }
         _ => finding::never_chosen(later, hiding),
     }]
+}
+
+/// Whether an alternative is written as a list of one value, `["heads"]`.
+fn is_list_of_one_value(shapes: &[DeclaredShape], alternative: &Alternative) -> bool {
+    let Form::List(element) = &alternative.form else { return false };
+    let element = match &**element {
+        Form::Named(index) => shapes.get(*index).map(|shape| &shape.form),
+        other => Some(other),
+    };
+    let is_one = match element {
+        Some(Form::Union(parts)) => matches!(parts.as_slice(), [one] if matches!(one.form, Form::Literal(_))),
+        other => matches!(other, Some(Form::Literal(_))),
+    };
+    is_one && alternative.text.ends_with(']')
 }
 
 /// The written alternative that takes `null`. What stands next to `null` in a union of several has been made one

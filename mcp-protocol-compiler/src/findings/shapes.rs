@@ -153,6 +153,26 @@ pub fn never_chosen(later: &Alternative, earlier: &Alternative) -> Diagnostic {
     finding.changes(help, [TextChange::AlternativeBefore(later.span, earlier.span)])
 }
 
+/// A list that a list of one text hides: it is one of any length, and a tuple of this text is meant. `also_later` is
+/// whether the later one is such a list, too.
+pub fn never_chosen_behind_a_list(
+    later: &Alternative,
+    earlier: &Alternative,
+    also_later: bool,
+) -> Diagnostic {
+    let first = shorten(&earlier.text);
+    let tuple = |list: &Alternative| list.text.strip_suffix(']').map(|open| format!("{open},]"));
+    let lists: Vec<&Alternative> = [earlier].into_iter().chain(also_later.then_some(later)).collect();
+    let tuples: Vec<(Span, String)> =
+        lists.iter().filter_map(|list| Some((list.span, tuple(list)?))).collect();
+    let shown: Vec<String> = tuples.iter().map(|(_, tuple)| format!("`{}`", shorten(tuple))).collect();
+    let help = format!("write {} for a list of exactly one element", shown.join(" and "));
+    Diagnostic::error(NEVER_CHOSEN, later.span, format!("`{}` can never be chosen", shorten(&later.text)))
+        .label("whatever fits here")
+        .also(earlier.span, format!("is taken for `{first}`, a list of any length, which stands before it"))
+        .suggest(help, tuples.into_iter().map(|(span, tuple)| Edit::replace(span, tuple)))
+}
+
 /// An alternative that an earlier one hides and that would hide the earlier one, too.
 pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diagnostic {
     let (shown, first) = (shorten(&later.text), shorten(&earlier.text));
@@ -273,6 +293,13 @@ pub fn no_such_capability(key: &Name, owner: &str, declared: &str, before: Span)
     let message = format!("{owner} has no field `{}`", key.text);
     let edit = Edit::before(before, format!("{declared}, "));
     Diagnostic::error(NO_SUCH_FIELD, key.span, message).suggest(format!("declare it: `{declared}`"), [edit])
+}
+
+/// A path into the params of some requests, of which none has its first field, nor one like it.
+pub fn in_no_params(key: &Name, declared: &str) -> Diagnostic {
+    let message = format!("no request that may be meant has a field `{}` in its params", key.text);
+    Diagnostic::error(NO_SUCH_FIELD, key.span, message)
+        .help(format!("declare it where a request is to have it, for instance `{declared}`"))
 }
 
 /// How many fields a finding names.

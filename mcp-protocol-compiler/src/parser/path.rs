@@ -282,20 +282,45 @@ impl Parser<'_> {
             if self.kind() == Kind::Text {
                 literal = Some(self.take_text());
             } else {
-                let shown = self.found();
-                let help = match self.kind() {
-                    Kind::Word | Kind::Number if !self.at_item() => {
-                        format!("write `\"{}\"`", shown.trim_matches('`'))
-                    }
-                    _ => format!("write `{word} path = \"literal\"`"),
-                };
-                self.expected(MALFORMED_DECLARATION, "text in quotes", &help);
+                let written = first.to(self.previous());
+                if !self.compares_with_a_bool(word, path.span, written) {
+                    let shown = self.found();
+                    let help = match self.kind() {
+                        Kind::Word | Kind::Number if !self.at_item() => {
+                            format!("write `\"{}\"`", shown.trim_matches('`'))
+                        }
+                        _ => format!("write `{word} path = \"literal\"`"),
+                    };
+                    self.expected(MALFORMED_DECLARATION, "text in quotes", &help);
+                }
                 if !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Number) {
                     self.bump();
                 }
             }
         }
         Some(Condition { path, literal, span: word_span.to(self.previous()) })
+    }
+
+    /// Whether `true` or `false` stands behind the `=` of a condition, which a condition without `=` asks for.
+    fn compares_with_a_bool(&mut self, word: &str, path: Span, equals: Span) -> bool {
+        let value = self.word();
+        if !matches!(value, "true" | "false") || self.token().starts_line {
+            return false;
+        }
+        let (path, both) = (shorten(self.sources.slice(path)), equals.to(self.span()));
+        let message = format!("a condition compares with text, and `{value}` is not text");
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+        self.report(match value {
+            "true" => finding.suggest(
+                format!("write `{word} {path}`: that is any value but `false` and `null`"),
+                [Edit::delete(both)],
+            ),
+            _ => finding.help(format!(
+                "write `if {path}` behind the other alternative, and nothing behind this one; behind a gate, write \
+                 `unless {path}`"
+            )),
+        });
+        true
     }
 
     /// `[should "L5" out, must "L8" error -32002]`

@@ -70,6 +70,9 @@ pub(super) fn exchange(
         return None;
     }
     let author = author(walk);
+    if another_leads_on(walk.machine(author), messages, *request, *reply) {
+        return None;
+    }
     let (branch, answer) =
         (words::action(messages, *request, author), words::action(messages, *reply, author));
     let own = words::replicated(messages, *request, author);
@@ -108,10 +111,13 @@ pub(super) fn ending_exchange(
         return None;
     }
     let waiting = of_author(behind);
-    let reply = words::written(machine, &waiting).into_iter().find(|step| {
-        answers(messages, step.arrow.event) == Some(request.message) && is_over(&machine.step(&waiting, step))
-    })?;
-    let reply = reply.arrow.event;
+    let mut replies = words::written(machine, &waiting);
+    replies.retain(|step| answers(messages, step.arrow.event) == Some(request.message));
+    // Behind one that does not end it something follows, which would be lost.
+    if !replies.iter().all(|reply| is_over(&machine.step(&waiting, reply))) {
+        return None;
+    }
+    let reply = replies.first()?.arrow.event;
     let (branch, answer) = (words::action(messages, request, author), words::action(messages, reply, author));
     let own = words::replicated(messages, request, author);
     let name = |event: Event| words::name(messages, event.message);
@@ -134,6 +140,23 @@ pub(super) fn ending_exchange(
 /// state, and a step in the next.
 fn exchanges(machine: &Machine<'_>, request: Event, reply: Event) -> BTreeSet<Span> {
     written_with(machine, request, reply, |state, home| home == state)
+}
+
+/// Whether the request, where this reply to it leads back, has another reply that does not: what follows that one would be
+/// lost.
+fn another_leads_on(machine: &Machine<'_>, messages: &[Message], request: Event, reply: Event) -> bool {
+    let states =
+        (0..machine.automaton().states.len()).filter_map(|state| u32::try_from(state).ok()).map(StateIndex);
+    let leads_on = |state: StateIndex| {
+        let Action::Step(waiting) = machine.arrow(state, request)?.action else { return None };
+        let back = Action::Step(state);
+        let mut replies = machine.arrows(waiting).iter().filter(|arrow| {
+            arrow.origin == Origin::Written && answers(messages, arrow.event) == Some(request.message)
+        });
+        let leads_back = machine.arrow(waiting, reply)?.action == back;
+        Some(leads_back && replies.any(|other| other.action != back))
+    };
+    states.filter_map(leads_on).any(|leads_on| leads_on)
 }
 
 /// Where a role writes a request and, directly behind it, a reply that leads where it should.

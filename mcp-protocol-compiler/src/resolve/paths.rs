@@ -85,7 +85,9 @@ pub(super) fn check(
     if let Some(announced) = announced.into_iter().collect::<Option<Vec<_>>>() {
         // `own` and `peer` mean either side.
         for path in required(items, |holder| matches!(holder, "own" | "peer")) {
-            paths.of_some(announced.iter().cloned(), path);
+            if let Err(wrong) = paths.of_some(announced.iter().cloned(), path) {
+                paths.diagnostics.push(wrong.found);
+            }
         }
     }
 }
@@ -104,6 +106,13 @@ fn required<'i>(
         Modifier::Requires { holder, path, .. } if is_holder(&holder.text) => Some(path),
         _ => None,
     })
+}
+
+/// A field that has these fields inside of it, the innermost of this form.
+fn declared(key: &Name, inner: &[Name], form: &str) -> String {
+    let field = |key: &Name, form: &str| format!("{}?: {form}", crate::format::json_key(&key.text));
+    let inner = inner.iter().rev().fold(form.to_owned(), |form, key| format!("{{ {} }}", field(key, &form)));
+    field(key, &inner)
 }
 
 /// What a path leads into, and what it does where it meets a list.
@@ -281,9 +290,18 @@ impl<'a> Paths<'a, '_> {
             })
         });
         // Without a shape, anything may be in the params of a request.
-        if let Some(params) = params.map(|index| self.payload_of(index)).collect::<Option<Vec<_>>>() {
-            self.of_some(params.into_iter(), path);
-        }
+        let Some(params) = params.map(|index| self.payload_of(index)).collect::<Option<Vec<_>>>() else {
+            return;
+        };
+        let several = params.len() > 1;
+        let Err(wrong) = self.of_some(params.into_iter(), path) else { return };
+        self.diagnostics.push(match path.segments.as_slice() {
+            // Which of them is to have it, the author knows.
+            [key, inner @ ..] if several && wrong.depth == 0 && wrong.record.is_some() => {
+                finding::in_no_params(key, &declared(key, inner, "string"))
+            }
+            _ => wrong.found,
+        });
     }
 
     /// The condition behind `during`, which the params of one of the requests must be able to fit.
@@ -304,11 +322,15 @@ impl<'a> Paths<'a, '_> {
     }
 
     /// A path that one of several forms must have.
-    fn of_some(&mut self, forms: impl Iterator<Item = (String, &'a Form)>, path: &JsonPath) {
+    fn of_some(
+        &self,
+        forms: impl Iterator<Item = (String, &'a Form)>,
+        path: &JsonPath,
+    ) -> Result<(), Box<Wrong>> {
         let mut wrong = None;
         for (owner, form) in forms {
             match self.follow(owner, form, path, PathEnd::SomeMessages) {
-                Ok(_) => return,
+                Ok(_) => return Ok(()),
                 // The form that has the most of it says best what is wrong.
                 Err(found) => {
                     if wrong.as_deref().is_none_or(|deepest: &Wrong| found.depth > deepest.depth) {
@@ -317,7 +339,7 @@ impl<'a> Paths<'a, '_> {
                 }
             }
         }
-        self.diagnostics.extend(wrong.map(|wrong| wrong.found));
+        wrong.map_or(Ok(()), Err)
     }
 
     /// The path to the capabilities that a side announces.
@@ -335,10 +357,7 @@ impl<'a> Paths<'a, '_> {
         let rest = path.segments.get(wrong.depth..).unwrap_or_default();
         self.diagnostics.push(match (wrong.record, rest) {
             (Some((owner, before)), [key, inner @ ..]) => {
-                let inner = inner.iter().rev().fold("object".to_owned(), |form, key| {
-                    format!("{{ {}?: {form} }}", crate::format::json_key(&key.text))
-                });
-                let declared = format!("{}?: {inner}", crate::format::json_key(&key.text));
+                let declared = declared(key, inner, "object");
                 finding::no_such_capability(key, &owner, &declared, before)
             }
             _ => wrong.found,

@@ -12,6 +12,10 @@ const WITHOUT: &[(&str, &str)] = &[
     ("name a request, or a group that has requests", "which request is meant is the author's choice"),
     ("write `during Order`", "the request is missing"),
     ("write `if path` or `if path = ", "the path is missing"),
+    (
+        "behind the other alternative, and nothing behind this one",
+        "which alternative is the other one is not known",
+    ),
     ("start a name with a letter", "which letter is the author's choice"),
     ("write at most 255 characters", "what is left out is the author's choice"),
     ("a file of this language is not JSON", "what is to stand there is not known"),
@@ -50,6 +54,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("let one shape take what `", "which of the two is meant is the author's to say"),
     ("write `Hello.protocolVersion`", "the field is missing"),
     ("its fields are `", "none of them is near"),
+    ("declare it where a request is to have it", "which request is to have it is the author's to say"),
     ("its positions are `", "none of them is near"),
     ("give one of the two positions another label", "what the position is called is the author's to say"),
     ("it is one of \"", "none of them is near"),

@@ -84,7 +84,9 @@ macro_rules! __incoming {
             ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
                 self.begin_handler(&handler);
                 let handler = ::std::sync::Arc::new(handler);
-                self.queue.serve(::std::boxed::Box::new(move |arrival| Self::dispatch(handler.clone(), arrival)))
+                self.queue.serve(::std::boxed::Box::new(move |arrival| {
+                    Self::dispatch(::std::sync::Arc::clone(&handler), arrival)
+                }))
             }
 
             /// Names the requests that need a capability, and whether a handler leaves them to their default methods.
@@ -100,7 +102,7 @@ macro_rules! __incoming {
             ) -> $crate::__private::Handling {
                 match arrival.message() {
                     $(super::messages::$message => $crate::__private::roles::dispatch! {
-                        $kind($($params)?) arrival, handler, $method
+                        $kind($($params)?) arrival, handler, $handler::$method
                     },)*
                     _ => arrival.reject(),
                 }
@@ -177,34 +179,39 @@ macro_rules! __read {
     };
 }
 
-/// How a message is given to a handler.
+/// How a message is given to a handler. The method is named by its trait, for the `Arc` has methods of its own, `clone`
+/// and `into`, which a message may be called, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {
-    (notification() $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.deliver(move |context, ()| async move { $handler.$method(Context::at(context)).await })
-    };
-    (notification($params:ty) $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.deliver(move |context, params| async move {
-            $handler.$method(Context::at(context), params).await
-        })
-    };
-    (request() $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.answer(move |context, ()| async move { $handler.$method(Context::at(context)).await })
-    };
-    (request($params:ty) $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.answer(
-            move |context, params| async move { $handler.$method(Context::at(context), params).await },
+    (notification() $arrival:ident, $handler:ident, $trait:ident::$method:ident) => {
+        $arrival.deliver(
+            move |context, ()| async move { $trait::$method(&*$handler, Context::at(context)).await },
         )
     };
-    (opening() $arrival:ident, $handler:ident, $method:ident) => {
-        $arrival.attend(move |context, (), session| async move {
-            $handler.$method(Context::at(context), $crate::__private::InState::at(session)).await
+    (notification($params:ty) $arrival:ident, $handler:ident, $trait:ident::$method:ident) => {
+        $arrival.deliver(move |context, params| async move {
+            $trait::$method(&*$handler, Context::at(context), params).await
         })
     };
-    (opening($params:ty) $arrival:ident, $handler:ident, $method:ident) => {
+    (request() $arrival:ident, $handler:ident, $trait:ident::$method:ident) => {
+        $arrival
+            .answer(move |context, ()| async move { $trait::$method(&*$handler, Context::at(context)).await })
+    };
+    (request($params:ty) $arrival:ident, $handler:ident, $trait:ident::$method:ident) => {
+        $arrival.answer(move |context, params| async move {
+            $trait::$method(&*$handler, Context::at(context), params).await
+        })
+    };
+    (opening() $arrival:ident, $handler:ident, $trait:ident::$method:ident) => {
+        $arrival.attend(move |context, (), session| async move {
+            $trait::$method(&*$handler, Context::at(context), $crate::__private::InState::at(session)).await
+        })
+    };
+    (opening($params:ty) $arrival:ident, $handler:ident, $trait:ident::$method:ident) => {
         $arrival.attend(move |context, params, session| async move {
-            $handler.$method(Context::at(context), params, $crate::__private::InState::at(session)).await
+            $trait::$method(&*$handler, Context::at(context), params, $crate::__private::InState::at(session))
+                .await
         })
     };
 }

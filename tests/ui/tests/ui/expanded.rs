@@ -72,7 +72,7 @@ const LEAVES: [&str; 18] = [
 ];
 
 /// What did not compile once, or had a warning.
-const KNOWN: [&str; 3] = [
+const KNOWN: [&str; 4] = [
     "type Box = { gen?: Box, self: string, Self?: int, of: [Box] }
 type Guest = { aLongName: { \"another/long-name\"?: map ([number, { \"a-third-long-name\": string }]) } }
 notification Gen \"gen\" (Box)
@@ -97,6 +97,12 @@ client C
 server S = dual C
 C = *K
 K = ( !A . End, !B . ?R . !reply . End )
+",
+    "notification Clone \"clone\" ({ n: uint })
+request Into \"into\" -> Made ({ n: uint })
+client Guest
+server Waiter = dual Guest
+Guest = (*( ?Clone . End ), *( ?Into . !Made . End ))
 ",
 ];
 

@@ -2,7 +2,14 @@
 //! permits there and no others, and two programs that go one way through the file understand each other.
 
 mod api;
+mod crossing;
+mod handler;
+mod linear;
+mod opened;
+mod pair;
+mod program;
 mod protocol;
+mod stars;
 mod walk;
 
 use std::fmt::Write;
@@ -57,6 +64,7 @@ fn random_protocols_run_through_their_types() {
         let api = api(&text);
         let module = format!("p{number}");
         writeln!(main, "mod {module};").unwrap();
+        main += &handler::handlers(&protocol.stars, &api, &module);
         for way in 0..WAYS {
             let name = format!("{module}_{way}");
             let function = catch_unwind(AssertUnwindSafe(|| {

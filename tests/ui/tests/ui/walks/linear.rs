@@ -1,0 +1,252 @@
+//! Random linear channels, as tables of steps and as text.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::random::Random;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+
+    /// The module of its generated code.
+    pub(crate) fn module(self) -> &'static str {
+        match self {
+            Side::Client => "client",
+            Side::Server => "server",
+        }
+    }
+
+    /// One of the two.
+    pub(crate) fn random(random: &mut Random) -> Side {
+        if random.percent(50) { Side::Client } else { Side::Server }
+    }
+
+    /// The sign in the client's type of what this side sends.
+    pub(crate) fn sign(self) -> char {
+        match self {
+            Side::Client => '!',
+            Side::Server => '?',
+        }
+    }
+
+    /// The operator in the client's type of what this side chooses.
+    pub(crate) fn operator(self) -> &'static str {
+        match self {
+            Side::Client => " ⊕ ",
+            Side::Server => " & ",
+        }
+    }
+}
+
+/// How many states in a hundred are mixed choices.
+const MIXED: usize = 30;
+
+/// A message that one side sends. It carries a number, or nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) name: String,
+    pub(crate) carries: bool,
+    /// The reply, and whether that carries a number.
+    pub(crate) reply: Option<(String, bool)>,
+    /// It is tied to a sub-session by a key, and carries a number, too.
+    pub(crate) keyed: bool,
+}
+
+impl Message {
+    pub(crate) fn random(random: &mut Random, name: &str, keyed: bool) -> Message {
+        let reply = random.percent(50).then(|| (format!("{name}Result"), random.percent(60)));
+        Message { name: name.to_owned(), carries: random.percent(60) || keyed, reply, keyed }
+    }
+
+    pub(crate) fn declare(&self, text: &mut String) {
+        let carried = |carries: bool| if carries { " ({ n: uint })" } else { "" };
+        let name = &self.name;
+        let params = if self.keyed { " ({ k: uint, n: uint })" } else { carried(self.carries) };
+        match &self.reply {
+            Some((reply, result)) => {
+                writeln!(text, "request {name} \"{name}\"{params} -> {reply}{}", carried(*result))
+            }
+            None => writeln!(text, "notification {name} \"{name}\"{params}"),
+        }
+        .unwrap();
+    }
+}
+
+/// What follows a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Then {
+    /// The state of this number, or the end.
+    State(Option<usize>),
+    /// The reply, and the state after it. A refusal leads back to the state before the request.
+    Reply(Option<usize>),
+    /// The reply or the refusal, as the file says it, and the states after them.
+    ReplyOrError(Option<usize>, Option<usize>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Branch {
+    pub(crate) by: Side,
+    /// Its place among the messages.
+    pub(crate) message: usize,
+    pub(crate) then: Then,
+}
+
+/// A state in which one side chooses.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) by: Side,
+    pub(crate) branches: Vec<Branch>,
+    /// That side may close the session here.
+    pub(crate) may_close: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Linear {
+    /// What the names of its states begin with.
+    pub(crate) prefix: &'static str,
+    pub(crate) messages: Vec<Message>,
+    /// The first one is the initial state.
+    pub(crate) states: Vec<State>,
+    /// It is the body of a sub-session.
+    keyed: bool,
+}
+
+impl Linear {
+    pub(crate) fn random(random: &mut Random, names: &[&str], prefix: &'static str, keyed: bool) -> Linear {
+        let first = random.below(names.len());
+        let messages: Vec<Message> = (0..3 + random.below(4))
+            .map(|number| Message::random(random, names[(first + 3 * number) % names.len()], keyed))
+            .collect();
+        let many = 1 + random.below(4);
+        let next = |random: &mut Random| (!random.percent(20)).then(|| random.below(many));
+        let branches_of = |random: &mut Random, own: usize, by: Side, many: usize| -> Vec<Branch> {
+            let from = random.below(messages.len());
+            let branch = |number: usize| {
+                let message = (from + number) % messages.len();
+                let then = match messages[message].reply {
+                    None => Then::State(next(random)),
+                    Some(_) if random.percent(70) => Then::Reply(next(random)),
+                    // What leads back is a refusal that needs no notation.
+                    Some(_) => match (next(random), next(random)) {
+                        (replied, Some(refused)) if refused == own => Then::Reply(replied),
+                        (replied, refused) => Then::ReplyOrError(replied, refused),
+                    },
+                };
+                Branch { by, message, then }
+            };
+            (0..many).map(branch).collect()
+        };
+        let state = |random: &mut Random, own: usize| {
+            let by = Side::random(random);
+            let many = 1 + random.below(3);
+            let mut branches = branches_of(random, own, by, many);
+            // A mixed choice; most others are races.
+            if random.percent(MIXED) {
+                let many = 1 + random.below(2);
+                let mut others = branches_of(random, own, by.other(), many);
+                for branch in &mut others {
+                    branch.then = match branch.then {
+                        Then::State(_) if random.percent(75) => Then::State(Some(own)),
+                        Then::Reply(_) if random.percent(75) => Then::Reply(Some(own)),
+                        then => then,
+                    };
+                }
+                branches.extend(others);
+            }
+            State { by, branches, may_close: random.percent(15) && !keyed }
+        };
+        let states = (0..many).map(|own| state(random, own)).collect();
+        Linear { prefix, messages, states, keyed }
+    }
+
+    /// Whether a request and its reply are one call, too: a refusal leads back to its state, or to one in which a
+    /// session goes on in the same way, or it ends a sub-session.
+    pub(crate) fn is_a_call(&self, state: usize, then: Then) -> bool {
+        let alike = self.alike();
+        match then {
+            Then::State(_) => false,
+            Then::Reply(_) => true,
+            Then::ReplyOrError(_, None) => self.keyed,
+            Then::ReplyOrError(_, Some(refused)) => alike[refused] == alike[state],
+        }
+    }
+
+    /// Whether a session goes on in the same way in both states.
+    pub(crate) fn are_alike(&self, one: Option<usize>, other: Option<usize>) -> bool {
+        let alike = self.alike();
+        one.map(|state| alike[state]) == other.map(|state| alike[state])
+    }
+
+    /// A number for each state, which is that of the states in which a session goes on in the same way.
+    fn alike(&self) -> Vec<usize> {
+        let mut numbers = vec![0; self.states.len()];
+        loop {
+            let number = |state: Option<usize>| state.map(|state| numbers[state]);
+            let kinds: Vec<_> = self
+                .states
+                .iter()
+                .zip(&numbers)
+                .map(|(state, own)| {
+                    let branches: BTreeSet<_> = state
+                        .branches
+                        .iter()
+                        .map(|branch| {
+                            let (next, refused) = match branch.then {
+                                Then::State(next) => (next, None),
+                                Then::Reply(next) => (next, Some(Some(*own))),
+                                Then::ReplyOrError(next, refused) => (next, Some(number(refused))),
+                            };
+                            (branch.by, branch.message, number(next), refused)
+                        })
+                        .collect();
+                    (*own, state.may_close.then_some(state.by), branches)
+                })
+                .collect();
+            let refined: Vec<usize> =
+                kinds.iter().map(|kind| kinds.iter().position(|other| other == kind).unwrap()).collect();
+            if refined == numbers {
+                return numbers;
+            }
+            numbers = refined;
+        }
+    }
+
+    pub(crate) fn define(&self, text: &mut String) {
+        for (number, state) in self.states.iter().enumerate() {
+            let mut branches: Vec<String> = state.branches.iter().map(|branch| self.branch(branch)).collect();
+            branches.extend(state.may_close.then(|| "End".to_owned()));
+            let choice = branches.join(state.by.operator());
+            writeln!(text, "{}{number} = {choice}", self.prefix).unwrap();
+        }
+    }
+
+    fn branch(&self, branch: &Branch) -> String {
+        let by = branch.by;
+        let Message { name, reply, .. } = &self.messages[branch.message];
+        let (sent, answered) = (by.sign(), by.other().sign());
+        let state =
+            |next: Option<usize>| next.map_or("End".to_owned(), |number| format!("{}{number}", self.prefix));
+        let reply = reply.as_ref().map_or("", |(name, _)| name);
+        match branch.then {
+            Then::State(next) => format!("{sent}{name} . {}", state(next)),
+            Then::Reply(next) => format!("{sent}{name} . {answered}{reply} . {}", state(next)),
+            Then::ReplyOrError(next, refused) => format!(
+                "{sent}{name} . ( {answered}{reply} . {}{}{answered}{name}Error . {} )",
+                state(next),
+                by.other().operator(),
+                state(refused)
+            ),
+        }
+    }
+}
