@@ -17,7 +17,10 @@ type Violated = (Option<MessageIndex>, Discriminant<ViolationKind>);
 /// Invariant: there are at most as many entries as the protocol has messages, for each kind of violation.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedViolations {
-    // Most sessions have none.
+    #[expect(
+        clippy::box_collection,
+        reason = "most sessions have none, and there may be very many sessions"
+    )]
     counted: Option<Box<HashMap<Violated, Counted>>>,
 }
 
