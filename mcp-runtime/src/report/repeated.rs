@@ -21,11 +21,11 @@ pub(crate) struct RepeatedViolations {
         clippy::box_collection,
         reason = "most sessions have none, and there may be very many sessions"
     )]
-    counted: Option<Box<HashMap<Violated, Counted>>>,
+    counted: Option<Box<HashMap<Violated, RepeatedViolation>>>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct RepeatedViolation {
     limit: ReportLimit,
     /// The one that was left out last.
     left_out: Option<Violation>,
@@ -49,7 +49,7 @@ impl RepeatedViolations {
     /// At the end of a session: what was not said yet.
     pub(crate) fn rest(&mut self) -> Vec<Report> {
         let counted = self.counted.take().unwrap_or_default();
-        let rest = counted.into_values().filter_map(|Counted { mut limit, left_out }| {
+        let rest = counted.into_values().filter_map(|RepeatedViolation { mut limit, left_out }| {
             Some(Report::ManyViolations { count: limit.rest()?, violation: left_out? })
         });
         let mut rest: Vec<_> = rest.collect();
