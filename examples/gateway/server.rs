@@ -55,13 +55,13 @@ where
 }
 
 impl Tools<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Tool>, Failure> {
+    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Tool>, Failure> {
         let list = |behind: Arc<Behind>| async move {
             let mut tools = behind.list(|server| async move { server.tools().await }).await;
             tools.retain_mut(|tool| name(gateway, &behind, &mut tool.name));
             tools
         };
-        Ok(of_all(gateway, list).await)
+        Ok(of_all(gateway, list).await.into())
     }
 
     async fn call(
@@ -76,13 +76,13 @@ impl Tools<Gateway> for Gateway {
 }
 
 impl Prompts<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
+    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
         let list = |behind: Arc<Behind>| async move {
             let mut prompts = behind.list(|server| async move { server.prompts().await }).await;
             prompts.retain_mut(|prompt| name(gateway, &behind, &mut prompt.name));
             prompts
         };
-        Ok(of_all(gateway, list).await)
+        Ok(of_all(gateway, list).await.into())
     }
 
     async fn get(
@@ -109,11 +109,11 @@ impl Prompts<Gateway> for Gateway {
 
 /// A URI is what it is behind. The server answers that has something there.
 impl Resources<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Resource>, Failure> {
+    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
         let list = |behind: Arc<Behind>| async move {
             behind.list(|server| async move { server.resources().await }).await
         };
-        Ok(of_all(gateway, list).await)
+        Ok(of_all(gateway, list).await.into())
     }
 
     async fn templates(gateway: &Gateway, _: &Context) -> Result<Vec<ResourceTemplate>, Failure> {

@@ -49,7 +49,7 @@ pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, Timeou
 #[cfg(feature = "tracing")]
 pub use server::ClientLog;
 pub use server::{
-    Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Prompts, Resource, ResourceNotFound,
-    Resources, Roots, Server, Suggestions, Tool, Tools, Typed, User, audio_of, blob_at, bytes_at, image_of,
-    principal_of, said, text_at,
+    Client, Has, Json, ListRequest, Model, Needs, Output, Page, Problem, Progress, Prompt, Prompts, Resource,
+    ResourceNotFound, Resources, Roots, Server, Suggestions, Tool, Tools, Typed, User, audio_of, blob_at,
+    bytes_at, image_of, principal_of, said, text_at,
 };

@@ -19,6 +19,7 @@ pub use super::answer::Answer;
 pub use super::connection::{Call, CallError, ConnectOptions, Connection, LiveList, Subscription};
 pub use super::failure::Failure;
 pub use super::server::{
-    Client, Json, Model, Output, Progress, Prompt, Prompts, Resource, ResourceNotFound, Resources, Roots,
-    Server, Suggestions, Tool, Tools, Typed, User, audio_of, blob_at, bytes_at, image_of, said, text_at,
+    Client, Json, ListRequest, Model, Output, Page, Progress, Prompt, Prompts, Resource, ResourceNotFound,
+    Resources, Roots, Server, Suggestions, Tool, Tools, Typed, User, audio_of, blob_at, bytes_at, image_of,
+    said, text_at,
 };

@@ -1,6 +1,7 @@
 //! [`Report`]: what a running session tells its owner.
 
 mod limit;
+mod repeated;
 
 use std::fmt;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
 pub use limit::{LimitedReport, ReportLimit};
+pub(crate) use repeated::RepeatedViolations;
 
 /// Something that a running session tells its owner. The session continues.
 ///
@@ -30,6 +32,15 @@ pub enum Report {
     /// The peer sent a message that the protocol does not permit. A request was answered with an error, any other
     /// message was dropped.
     Violation(Violation),
+    /// The peer has sent a message many times that the protocol does not permit. The first violations were reported one
+    /// by one, and the others are counted: the number is reported at distances that grow, and at the end of the
+    /// session.
+    ManyViolations {
+        /// The latest of them.
+        violation: Violation,
+        /// How many there are so far.
+        count: u64,
+    },
     /// The peer sent a message that the protocol permits but advises against.
     Advice(Violation),
     /// The peer sent a message that needs a capability that was not announced. This side
@@ -184,6 +195,9 @@ impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
+            Report::ManyViolations { violation, count } => {
+                write!(formatter, "{count} times so far, and only counted after the first ones: {violation}")
+            }
             Report::Tolerated(violation) => write!(formatter, "tolerated: {violation}"),
             Report::Early { message } => {
                 write!(formatter, "`{message}` came too early: it is held until this side has taken a step")

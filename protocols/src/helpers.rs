@@ -2,7 +2,8 @@
 //! has types of its own for them.
 
 macro_rules! helpers {
-    () => {
+    // What structured content is: an object, or any value.
+    ($structured:ty) => {
         impl CallToolParams {
             /// Adds an argument.
             #[must_use]
@@ -46,6 +47,20 @@ macro_rules! helpers {
             /// tool was not run.
             pub fn error(text: impl Into<String>) -> Self {
                 CallToolResult::text(text).is_error(true)
+            }
+
+            /// A result that programs read: structured content, and the same as text for clients that know only that.
+            ///
+            /// ```
+            /// # use mcp_protocols::types::{CallToolResult, Object};
+            /// let result = CallToolResult::structured(Object::from_iter([("sum".to_owned(), 3.into())]));
+            /// assert_eq!(result.first_text(), Some(r#"{"sum":3}"#));
+            /// ```
+            pub fn structured(value: impl Into<$structured>) -> Self {
+                let value = value.into();
+                // A value of JSON can be written.
+                let text = serde_json::to_string(&value).unwrap_or_default();
+                CallToolResult::text(text).structured_content(value)
             }
 
             /// The first text of the content.
@@ -102,11 +117,11 @@ mod with_handshake {
     use serde_json::Value;
 
     use crate::types::{
-        CallToolParams, CallToolResult, ContentBlock, GetPromptParams, SamplingContent, SamplingContentBlock,
-        TextContent,
+        CallToolParams, CallToolResult, ContentBlock, GetPromptParams, Object, SamplingContent,
+        SamplingContentBlock, TextContent,
     };
 
-    helpers! {}
+    helpers! { Object }
 }
 
 #[cfg(feature = "2026-07-28")]
@@ -119,5 +134,5 @@ mod without_handshake {
         TextContent,
     };
 
-    helpers! {}
+    helpers! { Value }
 }

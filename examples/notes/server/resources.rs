@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_kit::types::{self, PromptMessage, ResourceContents, Role};
 use mcp_kit::{
-    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Suggestions, Typed, principal_of, said,
-    text_at,
+    Client, Context, Failure, ListRequest, Page, Prompt, Resource, ResourceNotFound, Suggestions, Typed,
+    principal_of, said, text_at,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,8 +34,8 @@ impl Resource<Store> for OneNote {
         Ok(text_at(uri, note(&self, notes, client.principal())?.text))
     }
 
-    async fn list(notes: &Store, context: &Context) -> Result<Vec<types::Resource>, Failure> {
-        let notes = notes.find(&owner(principal_of(context)), "", "")?.into_iter();
+    async fn list(notes: &Store, request: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        let notes = notes.find(&owner(request.principal()), "", "")?.into_iter();
         Ok(notes.map(|note| types::Resource::new(note.uri, note.text)).collect())
     }
 

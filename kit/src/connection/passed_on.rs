@@ -72,13 +72,13 @@ impl Connection {
     ///
     /// ```no_run
     /// # use mcp_kit::types::{self, CallToolResult, Object};
-    /// use mcp_kit::{Client, Connection, Context, Failure, Tools};
+    /// use mcp_kit::{Client, Connection, Failure, ListRequest, Page, Tools};
     ///
     /// struct Behind;
     ///
     /// impl Tools<Connection> for Behind {
-    ///     async fn list(server: &Connection, _: &Context) -> Result<Vec<types::Tool>, Failure> {
-    ///         Ok(server.tools().await?)
+    ///     async fn list(server: &Connection, _: &ListRequest) -> Result<Page<types::Tool>, Failure> {
+    ///         Ok(server.tools().await?.into())
     ///     }
     ///
     ///     async fn call(

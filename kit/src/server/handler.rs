@@ -1,6 +1,5 @@
 //! Answers the requests of clients with what a server has.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use mcp_protocols::eras::types::{
@@ -9,7 +8,7 @@ use mcp_protocols::eras::types::{
     ListResourcesResult, ListToolsResult, Object, PaginatedParams, PromptsCapability, ReadResourceParams,
     ReadResourceResult, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
-use mcp_protocols::eras::{Asker, Changes, Context, Handler, Offer};
+use mcp_protocols::eras::{Asker, Changes, Context, Handler, Offer, types};
 use mcp_protocols::rounds::Round;
 use mcp_runtime::RpcError;
 use mcp_runtime::error::Excerpt;
@@ -18,7 +17,8 @@ use super::super::failure::{Failure, refusal};
 #[cfg(feature = "tracing")]
 use super::log::logged;
 use super::not_found::{ResourceNotFound, resource_refusal};
-use super::page::page;
+use super::page::Page;
+use super::paging::Paging;
 use super::suggestions::Suggestions;
 use super::typed::Typed;
 use super::{prompt, prompts, resource, resources, tool, tools};
@@ -210,14 +210,15 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         params: PaginatedParams,
     ) -> Result<ListToolsResult, RpcError> {
         let client = &params.meta.client_capabilities;
-        let tools = self.tools.iter().filter(|entry| entry.is_for(client)).map(|entry| entry.tool.clone());
-        let mut tools: Vec<_> = tools.collect();
-        let mut names: HashSet<_> = self.tools.iter().map(|entry| entry.tool.name.clone()).collect();
+        let names = self.tools.iter().map(|entry| entry.tool.name.clone()).collect();
+        let paging = Paging::new(context, params.cursor, self.page_size)?;
+        let mut paging = paging.unique(names, |tool: &types::Tool| &tool.name);
+        let own = self.tools.iter().filter(|entry| entry.is_for(client)).map(|entry| entry.tool.clone());
+        paging.add_own(own)?;
         for entry in &self.other_tools {
-            let listed = entry.list(Arc::clone(&self.state), context.clone()).await?;
-            tools.extend(listed.into_iter().filter(|tool| names.insert(tool.name.clone())));
+            paging.add(|request| entry.list(Arc::clone(&self.state), request)).await?;
         }
-        let (tools, next) = page(tools, params.cursor.as_deref(), self.page_size)?;
+        let (tools, next) = paging.finish()?;
         // What a client sees depends on what it can do.
         let mut result = ListToolsResult::new(tools, 0, CacheScope::Private);
         result.next_cursor = next;
@@ -237,16 +238,20 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         context: Context,
         params: PaginatedParams,
     ) -> Result<ListResourcesResult, RpcError> {
-        let mut resources = Vec::new();
+        let mut paging = Paging::new(context, params.cursor, self.page_size)?;
         for entry in &self.resources {
-            resources.extend(entry.list(Arc::clone(&self.state), context.clone()).await?);
+            paging.add(|request| entry.list(Arc::clone(&self.state), request)).await?;
         }
         for entry in &self.other_resources {
-            let listed = entry.list(Arc::clone(&self.state), context.clone()).await?;
-            // One that the server has itself goes ahead.
-            resources.extend(listed.into_iter().filter(|listed| self.find_resource(&listed.uri).is_none()));
+            let list = async |request| {
+                let mut page = entry.list(Arc::clone(&self.state), request).await?;
+                // One that the server has itself goes ahead.
+                page.entries.retain(|listed| self.find_resource(&listed.uri).is_none());
+                Ok(page)
+            };
+            paging.add(list).await?;
         }
-        let (resources, next) = page(resources, params.cursor.as_deref(), self.page_size)?;
+        let (resources, next) = paging.finish()?;
         let mut result = ListResourcesResult::new(resources, 0, CacheScope::Private);
         result.next_cursor = next;
         Ok(result)
@@ -257,12 +262,15 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         context: Context,
         params: PaginatedParams,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
-        let mut templates: Vec<_> =
-            self.resources.iter().filter_map(resource::ResourceEntry::template).collect();
+        let mut paging = Paging::new(context.clone(), params.cursor, self.page_size)?;
+        paging.add_own(self.resources.iter().filter_map(resource::ResourceEntry::template))?;
         for entry in &self.other_resources {
-            templates.extend(entry.templates(Arc::clone(&self.state), context.clone()).await?);
+            // These are never so many that a page of them would be asked for.
+            let list =
+                async |_| entry.templates(Arc::clone(&self.state), context.clone()).await.map(Page::from);
+            paging.add(list).await?;
         }
-        let (templates, next) = page(templates, params.cursor.as_deref(), self.page_size)?;
+        let (templates, next) = paging.finish()?;
         let mut result = ListResourceTemplatesResult::new(templates, 0, CacheScope::Private);
         result.next_cursor = next;
         Ok(result)
@@ -291,15 +299,15 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         params: PaginatedParams,
     ) -> Result<ListPromptsResult, RpcError> {
         let client = &params.meta.client_capabilities;
-        let prompts =
-            self.prompts.iter().filter(|entry| entry.is_for(client)).map(|entry| entry.prompt.clone());
-        let mut prompts: Vec<_> = prompts.collect();
-        let mut names: HashSet<_> = self.prompts.iter().map(|entry| entry.prompt.name.clone()).collect();
+        let names = self.prompts.iter().map(|entry| entry.prompt.name.clone()).collect();
+        let paging = Paging::new(context, params.cursor, self.page_size)?;
+        let mut paging = paging.unique(names, |prompt: &types::Prompt| &prompt.name);
+        let own = self.prompts.iter().filter(|entry| entry.is_for(client)).map(|entry| entry.prompt.clone());
+        paging.add_own(own)?;
         for entry in &self.other_prompts {
-            let listed = entry.list(Arc::clone(&self.state), context.clone()).await?;
-            prompts.extend(listed.into_iter().filter(|prompt| names.insert(prompt.name.clone())));
+            paging.add(|request| entry.list(Arc::clone(&self.state), request)).await?;
         }
-        let (prompts, next) = page(prompts, params.cursor.as_deref(), self.page_size)?;
+        let (prompts, next) = paging.finish()?;
         let mut result = ListPromptsResult::new(prompts, 0, CacheScope::Private);
         result.next_cursor = next;
         Ok(result)

@@ -2,10 +2,10 @@
 //!
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type; so have
 //! `tools.rs`, `prompts.rs` and `resources.rs`, for what is known only while the program runs. `needs.rs` and
-//! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
-//! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions,
-//! and `suggestions.rs` what it gets. `bytes.rs` writes bytes in Base64. A program that is a client
-//! itself uses `connection/`.
+//! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read what
+//! it logs. `typed.rs` is what a user has typed where a client asks for suggestions, and `suggestions.rs` what it gets.
+//! `page.rs` has the pages of a list, and `paging.rs` makes them of several lists. `bytes.rs` writes bytes in Base64. A
+//! program that is a client itself uses `connection/`.
 
 mod builder;
 mod bytes;
@@ -17,6 +17,7 @@ mod needs;
 mod not_found;
 mod output;
 mod page;
+mod paging;
 mod principal;
 mod problem;
 mod progress;
@@ -38,6 +39,7 @@ pub use log::ClientLog;
 pub use needs::{Has, Model, Needs, Roots, User};
 pub use not_found::ResourceNotFound;
 pub use output::{Json, Output};
+pub use page::{ListRequest, Page};
 pub use principal::principal_of;
 pub use problem::Problem;
 pub use progress::Progress;

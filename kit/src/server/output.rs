@@ -1,6 +1,6 @@
 //! [`Output`]: what a tool returns.
 
-use mcp_protocols::eras::types::{CallToolResult, ContentBlock, Object, TextContent};
+use mcp_protocols::eras::types::{CallToolResult, ContentBlock, Object};
 use mcp_runtime::RpcError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -101,7 +101,6 @@ impl<T: Serialize + JsonSchema + Send + 'static> Output for Json<T> {
     fn into_result(self) -> Result<CallToolResult, RpcError> {
         let value: Value =
             serde_json::to_value(self.0).map_err(|error| RpcError::internal_error(error.to_string()))?;
-        let text: ContentBlock = TextContent::new(value.to_string()).into();
-        Ok(CallToolResult::new([text]).structured_content(value))
+        Ok(CallToolResult::structured(value))
     }
 }

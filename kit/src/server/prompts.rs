@@ -10,6 +10,7 @@ use mcp_runtime::RpcError;
 
 use super::super::failure::{Failure, refusal};
 use super::client::Client;
+use super::page::{ListRequest, Page};
 use super::suggestions::Suggestions;
 use super::typed::Typed;
 
@@ -20,7 +21,7 @@ use super::typed::Typed;
 /// use std::collections::BTreeMap;
 ///
 /// use mcp_kit::types::{self, GetPromptResult, Role};
-/// use mcp_kit::{Client, Context, Failure, Prompts, Server, said};
+/// use mcp_kit::{Client, Failure, ListRequest, Page, Prompts, Server, said};
 ///
 /// /// Each is a text, by the name of the prompt.
 /// struct Texts(BTreeMap<String, String>);
@@ -28,7 +29,7 @@ use super::typed::Typed;
 /// struct Text;
 ///
 /// impl Prompts<Texts> for Text {
-///     async fn list(texts: &Texts, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
+///     async fn list(texts: &Texts, _: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
 ///         Ok(texts.0.keys().map(types::Prompt::new).collect())
 ///     }
 ///
@@ -46,10 +47,12 @@ use super::typed::Typed;
 /// # drop(server);
 /// ```
 pub trait Prompts<S: Sync>: 'static {
-    /// All of them, as the client that makes this request sees them. If they change, say so with
-    /// [`Server::changes`](super::Server::changes).
-    fn list(state: &S, context: &Context)
-    -> impl Future<Output = Result<Vec<types::Prompt>, Failure>> + Send;
+    /// All of them, as the client that makes this request sees them; the server cuts them into pages. Where there are
+    /// too many for that, a [`Page`] of them. If they change, say so with [`Server::changes`](super::Server::changes).
+    fn list(
+        state: &S,
+        request: &ListRequest,
+    ) -> impl Future<Output = Result<Page<types::Prompt>, Failure>> + Send;
 
     /// Fills in the one of this name; `None` if there is none. What the client can be asked stands in its
     /// [`context`](Client::context), and [`asker`](Client::asker) asks it.
@@ -73,7 +76,7 @@ pub trait Prompts<S: Sync>: 'static {
     }
 }
 
-type Listed = Result<Vec<types::Prompt>, Failure>;
+type Listed = Result<Page<types::Prompt>, Failure>;
 type Got = Result<Option<GetPromptResult>, Failure>;
 
 /// Suggests values for an argument of what has a name, or a URI.
@@ -83,7 +86,7 @@ type Suggested = Result<Option<Suggestions>, Failure>;
 
 /// Prompts that a server has.
 pub(crate) struct PromptsEntry<S> {
-    list: fn(Arc<S>, Context) -> BoxFuture<'static, Listed>,
+    list: fn(Arc<S>, Arc<ListRequest>) -> BoxFuture<'static, Listed>,
     #[expect(clippy::type_complexity, reason = "it is called in one place")]
     get: fn(Arc<S>, String, BTreeMap<String, String>, Client) -> BoxFuture<'static, Got>,
     pub(crate) complete: CompleteOf<S>,
@@ -92,7 +95,7 @@ pub(crate) struct PromptsEntry<S> {
 impl<S: Send + Sync + 'static> PromptsEntry<S> {
     pub(crate) fn of<P: Prompts<S>>() -> PromptsEntry<S> {
         PromptsEntry {
-            list: |state, context| Box::pin(async move { P::list(&state, &context).await }),
+            list: |state, request| Box::pin(async move { P::list(&state, &request).await }),
             get: |state, name, arguments, client| {
                 Box::pin(async move { P::get(&state, &name, arguments, client).await })
             },
@@ -102,8 +105,12 @@ impl<S: Send + Sync + 'static> PromptsEntry<S> {
         }
     }
 
-    pub(crate) async fn list(&self, state: Arc<S>, context: Context) -> Result<Vec<types::Prompt>, RpcError> {
-        (self.list)(state, context).await.map_err(refusal)
+    pub(crate) async fn list(
+        &self,
+        state: Arc<S>,
+        request: Arc<ListRequest>,
+    ) -> Result<Page<types::Prompt>, RpcError> {
+        (self.list)(state, request).await.map_err(refusal)
     }
 
     /// Fills a prompt in, if it is one of these.

@@ -17,6 +17,7 @@ use super::super::schema::{description_of, name_of};
 use super::client::Client;
 use super::needs::Needs;
 use super::not_found::ResourceNotFound;
+use super::page::{ListRequest, Page};
 use super::problem::Problem;
 use super::prompt::{Complete, from_texts};
 use super::suggestions::Suggestions;
@@ -68,13 +69,14 @@ pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         client: Client<Self::Needs>,
     ) -> impl Future<Output = Result<ResourceContents, Failure>> + Send;
 
-    /// The resources that a client gets in its list. A URI without variables is in the list by itself.
+    /// The resources that a client gets in its list: all of them, which the server cuts into pages, or a [`Page`]. A
+    /// URI without variables is in the list by itself.
     fn list(
         state: &S,
-        context: &Context,
-    ) -> impl Future<Output = Result<Vec<types::Resource>, Failure>> + Send {
-        let _ = (state, context);
-        std::future::ready(Ok(Vec::new()))
+        request: &ListRequest,
+    ) -> impl Future<Output = Result<Page<types::Resource>, Failure>> + Send {
+        let _ = (state, request);
+        std::future::ready(Ok(Page::default()))
     }
 
     /// A client wants to hear of the changes of this resource. A failure refuses that: the caller may not see it, perhaps.
@@ -112,7 +114,7 @@ pub fn blob_at(uri: impl Into<String>, base64: impl Into<String>) -> ResourceCon
 }
 
 type Read = Result<ReadResourceResult, Failure>;
-type Listed = Result<Vec<types::Resource>, Failure>;
+type Listed = Result<Page<types::Resource>, Failure>;
 
 /// Resources that a server has.
 pub(crate) struct ResourceEntry<S> {
@@ -125,7 +127,7 @@ pub(crate) struct ResourceEntry<S> {
             + Send
             + Sync,
     >,
-    list: fn(Arc<S>, Context) -> BoxFuture<'static, Listed>,
+    list: fn(Arc<S>, Arc<ListRequest>) -> BoxFuture<'static, Listed>,
     #[expect(clippy::type_complexity, reason = "it is called in one place")]
     watch: fn(Arc<S>, Context, Template, String) -> BoxFuture<'static, Result<(), Failure>>,
     pub(crate) complete: Complete<S>,
@@ -150,7 +152,7 @@ impl<S: Send + Sync + 'static> ResourceEntry<S> {
                     Ok(ReadResourceResult::new([contents], 0, CacheScope::Private))
                 })
             }),
-            list: |state, context| Box::pin(async move { R::list(&state, &context).await }),
+            list: |state, request| Box::pin(async move { R::list(&state, &request).await }),
             watch: |state, context, template, uri| {
                 Box::pin(async move {
                     let resource: R = resource_at(&template, &uri)?;
@@ -188,13 +190,14 @@ impl<S: Send + Sync + 'static> ResourceEntry<S> {
     pub(crate) async fn list(
         &self,
         state: Arc<S>,
-        context: Context,
-    ) -> Result<Vec<types::Resource>, RpcError> {
-        let mut listed = (self.list)(state, context).await.map_err(refusal)?;
-        if self.template.is_fixed() && !listed.iter().any(|resource| resource.uri == self.uri) {
-            listed.push(self.described.clone());
+        request: Arc<ListRequest>,
+    ) -> Result<Page<types::Resource>, RpcError> {
+        let mut page = (self.list)(state, request).await.map_err(refusal)?;
+        let is_last = page.next_cursor.is_none();
+        if is_last && self.template.is_fixed() && !page.entries.iter().any(|listed| listed.uri == self.uri) {
+            page.entries.push(self.described.clone());
         }
-        Ok(listed)
+        Ok(page)
     }
 
     /// A client wants to hear of the changes of a resource.

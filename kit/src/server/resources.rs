@@ -9,6 +9,7 @@ use mcp_runtime::RpcError;
 
 use super::super::failure::{Failure, refusal};
 use super::client::Client;
+use super::page::{ListRequest, Page};
 use super::prompts::CompleteOf;
 use super::suggestions::Suggestions;
 use super::typed::Typed;
@@ -21,7 +22,7 @@ use super::typed::Typed;
 /// use std::collections::BTreeMap;
 ///
 /// use mcp_kit::types::{self, ResourceContents};
-/// use mcp_kit::{Client, Context, Failure, Resources, Server, text_at};
+/// use mcp_kit::{Client, Failure, ListRequest, Page, Resources, Server, text_at};
 ///
 /// /// Each is a text, by its URI.
 /// struct Texts(BTreeMap<String, String>);
@@ -29,7 +30,7 @@ use super::typed::Typed;
 /// struct Text;
 ///
 /// impl Resources<Texts> for Text {
-///     async fn list(texts: &Texts, _: &Context) -> Result<Vec<types::Resource>, Failure> {
+///     async fn list(texts: &Texts, _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
 ///         Ok(texts.0.keys().map(|uri| types::Resource::new(uri, uri)).collect())
 ///     }
 ///
@@ -42,12 +43,13 @@ use super::typed::Typed;
 /// # drop(server);
 /// ```
 pub trait Resources<S: Sync>: 'static {
-    /// All that a client gets in its list, as the client that makes this request sees them. If they change, say so with
+    /// All that a client gets in its list, as the client that makes this request sees them; the server cuts them into
+    /// pages. Where there are too many for that, a [`Page`] of them. If they change, say so with
     /// [`Server::changes`](super::Server::changes).
     fn list(
         state: &S,
-        context: &Context,
-    ) -> impl Future<Output = Result<Vec<types::Resource>, Failure>> + Send;
+        request: &ListRequest,
+    ) -> impl Future<Output = Result<Page<types::Resource>, Failure>> + Send;
 
     /// Reads what is at a URI; `None` if it is not one of these. What the client can be asked stands in its
     /// [`context`](Client::context), and [`asker`](Client::asker) asks it.
@@ -86,14 +88,14 @@ pub trait Resources<S: Sync>: 'static {
     }
 }
 
-type Listed = Result<Vec<types::Resource>, Failure>;
+type Listed = Result<Page<types::Resource>, Failure>;
 type Templates = Result<Vec<ResourceTemplate>, Failure>;
 type Contents = Result<Option<Vec<ResourceContents>>, Failure>;
 type Watched = Result<bool, Failure>;
 
 /// Resources that a server has.
 pub(crate) struct ResourcesEntry<S> {
-    list: fn(Arc<S>, Context) -> BoxFuture<'static, Listed>,
+    list: fn(Arc<S>, Arc<ListRequest>) -> BoxFuture<'static, Listed>,
     templates: fn(Arc<S>, Context) -> BoxFuture<'static, Templates>,
     read: fn(Arc<S>, String, Client) -> BoxFuture<'static, Contents>,
     watch: fn(Arc<S>, Context, String) -> BoxFuture<'static, Watched>,
@@ -103,7 +105,7 @@ pub(crate) struct ResourcesEntry<S> {
 impl<S: Send + Sync + 'static> ResourcesEntry<S> {
     pub(crate) fn of<R: Resources<S>>() -> ResourcesEntry<S> {
         ResourcesEntry {
-            list: |state, context| Box::pin(async move { R::list(&state, &context).await }),
+            list: |state, request| Box::pin(async move { R::list(&state, &request).await }),
             templates: |state, context| Box::pin(async move { R::templates(&state, &context).await }),
             read: |state, uri, client| Box::pin(async move { R::read(&state, &uri, client).await }),
             watch: |state, context, uri| Box::pin(async move { R::watch(&state, &context, &uri).await }),
@@ -116,9 +118,9 @@ impl<S: Send + Sync + 'static> ResourcesEntry<S> {
     pub(crate) async fn list(
         &self,
         state: Arc<S>,
-        context: Context,
-    ) -> Result<Vec<types::Resource>, RpcError> {
-        (self.list)(state, context).await.map_err(refusal)
+        request: Arc<ListRequest>,
+    ) -> Result<Page<types::Resource>, RpcError> {
+        (self.list)(state, request).await.map_err(refusal)
     }
 
     pub(crate) async fn templates(

@@ -9,7 +9,8 @@ use mcp_kit::transport::duplex;
 use mcp_kit::types::*;
 use mcp_kit::{
     Answer, CallError, Change, Changes, Client, ConnectOptions, Connection, Context, Era, Failure, Json,
-    Model, Resource, Roots, Server, Suggestions, Tool, Typed, User, bytes_at, text_at, types,
+    ListRequest, Model, Page, Resource, Roots, Server, Suggestions, Tool, Typed, User, bytes_at, text_at,
+    types,
 };
 use mcp_runtime::Error;
 use schemars::JsonSchema;
@@ -95,7 +96,7 @@ impl Resource<()> for Leaf {
         })
     }
 
-    async fn list(_: &(), _: &Context) -> Result<Vec<types::Resource>, Failure> {
+    async fn list(_: &(), _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
         Ok((0..7).map(|id| types::Resource::new(format!("leaf://{id}"), "leaf")).collect())
     }
 

@@ -80,7 +80,7 @@ impl Tool<Events> for Fail {
 struct Behind(Vec<(&'static str, Arc<Connection>)>);
 
 impl Tools<Behind> for Behind {
-    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Tool>, Failure> {
+    async fn list(behind: &Behind, _: &ListRequest) -> Result<Page<types::Tool>, Failure> {
         let mut all = Vec::new();
         for (prefix, server) in &behind.0 {
             let named = |mut tool: types::Tool| {
@@ -89,7 +89,7 @@ impl Tools<Behind> for Behind {
             };
             all.extend(server.tools().await?.into_iter().map(named));
         }
-        Ok(all)
+        Ok(all.into())
     }
 
     async fn call(

@@ -161,8 +161,8 @@ impl Resource<()> for Fixed {
         Ok(text_at(uri, "all"))
     }
 
-    async fn list(_: &(), _: &mcp_kit::Context) -> Result<Vec<types::Resource>, Failure> {
-        Ok(vec![types::Resource::new("fixed://other", "other")])
+    async fn list(_: &(), _: &mcp_kit::ListRequest) -> Result<mcp_kit::Page<types::Resource>, Failure> {
+        Ok(vec![types::Resource::new("fixed://other", "other")].into())
     }
 }
 

@@ -50,8 +50,11 @@ impl Resource<()> for Leaf {
         }
     }
 
-    async fn list((): &(), _: &Context) -> Result<Vec<types::Resource>, Failure> {
-        Ok(vec![types::Resource::new("leaf://1", "one"), types::Resource::new("own://1", "two")])
+    async fn list((): &(), _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        Ok([("leaf://1", "one"), ("own://1", "two")]
+            .map(|(uri, name)| types::Resource::new(uri, name))
+            .into_iter()
+            .collect())
     }
 
     async fn complete((): &(), _: &Context, _: &Typed) -> Result<Suggestions, Failure> {
@@ -63,8 +66,8 @@ impl Resource<()> for Leaf {
 struct Behind(Connection);
 
 impl Prompts<Behind> for Behind {
-    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
-        Ok(behind.0.prompts().await?)
+    async fn list(behind: &Behind, _: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
+        Ok(behind.0.prompts().await?.into())
     }
 
     async fn get(
@@ -93,8 +96,8 @@ impl Prompts<Behind> for Behind {
 }
 
 impl Resources<Behind> for Behind {
-    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Resource>, Failure> {
-        Ok(behind.0.resources().await?)
+    async fn list(behind: &Behind, _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        Ok(behind.0.resources().await?.into())
     }
 
     async fn templates(behind: &Behind, _: &Context) -> Result<Vec<ResourceTemplate>, Failure> {
@@ -247,8 +250,8 @@ async fn a_server_of_one_server_has_what_that_has() {
 struct Shared;
 
 impl Prompts<Arc<Behind>> for Shared {
-    async fn list(behind: &Arc<Behind>, context: &Context) -> Result<Vec<types::Prompt>, Failure> {
-        <Behind as Prompts<Behind>>::list(behind, context).await
+    async fn list(behind: &Arc<Behind>, request: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
+        <Behind as Prompts<Behind>>::list(behind, request).await
     }
 
     async fn get(
@@ -262,8 +265,8 @@ impl Prompts<Arc<Behind>> for Shared {
 }
 
 impl Resources<Arc<Behind>> for Shared {
-    async fn list(behind: &Arc<Behind>, context: &Context) -> Result<Vec<types::Resource>, Failure> {
-        <Behind as Resources<Behind>>::list(behind, context).await
+    async fn list(behind: &Arc<Behind>, request: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        <Behind as Resources<Behind>>::list(behind, request).await
     }
 
     async fn read(_: &Arc<Behind>, _: &str, _: Client) -> Result<Option<Vec<ResourceContents>>, Failure> {

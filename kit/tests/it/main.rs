@@ -10,6 +10,7 @@ mod empty_fields;
 mod gateway;
 mod handlers;
 mod joined;
+mod pages;
 mod passed_on_changes;
 mod prelude;
 mod revisions;

@@ -44,8 +44,8 @@ struct Gateway {
 }
 
 impl Resources<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &Context) -> Result<Vec<types::Resource>, Failure> {
-        Ok(gateway.behind.resources().await?)
+    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        Ok(gateway.behind.resources().await?.into())
     }
 
     async fn read(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use integration_tests::example::program;
 use mcp_kit::transport::Child;
 use mcp_kit::types::ResourceContents;
-use mcp_kit::{Answer, Client, ConnectOptions, Context, Failure, Resources, Server};
+use mcp_kit::{Answer, Client, ConnectOptions, Context, Failure, ListRequest, Page, Resources, Server};
 use mcp_runtime::Options;
 use mcp_runtime::transport::http::ServerOptions;
 use schemars::JsonSchema;
@@ -85,8 +85,8 @@ async fn the_name_of_a_server_may_begin_with_that_of_another_one() {
 struct Hanging;
 
 impl Resources<()> for Hanging {
-    async fn list(_: &(), _: &Context) -> Result<Vec<mcp_kit::types::Resource>, Failure> {
-        Ok(Vec::new())
+    async fn list(_: &(), _: &ListRequest) -> Result<Page<mcp_kit::types::Resource>, Failure> {
+        Ok(Page::default())
     }
 
     async fn read(_: &(), _: &str, _: Client) -> Result<Option<Vec<ResourceContents>>, Failure> {

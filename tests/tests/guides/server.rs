@@ -1,6 +1,7 @@
 //! The examples of `docs/server.md`, which run here.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -102,10 +103,63 @@ impl Resource<Notes> for Note {
         Ok(text_at(uri, notes.get(self.id)?))
     }
 
-    async fn list(notes: &Notes, _: &Context) -> Result<Vec<types::Resource>, Failure> {
+    async fn list(notes: &Notes, _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
         let resource = |id| types::Resource::new(format!("notes://{id}"), format!("Note {id}"));
         Ok((0..notes.count()?).map(resource).collect())
     }
+}
+
+/// The books of a library: their titles by their ids.
+struct Books(BTreeMap<u64, String>);
+
+impl Books {
+    async fn title(&self, id: u64) -> Option<String> {
+        self.0.get(&id).cloned()
+    }
+
+    /// So many books at most, from the one after an id on.
+    async fn after(&self, id: Option<u64>, most: usize) -> Vec<(u64, String)> {
+        let first = id.map_or(Bound::Unbounded, Bound::Excluded);
+        let rows = self.0.range((first, Bound::Unbounded)).take(most);
+        rows.map(|(id, title)| (*id, title.clone())).collect()
+    }
+}
+
+/// One of the books
+#[derive(Deserialize, JsonSchema)]
+struct Book {
+    id: u64,
+}
+
+impl Resource<Books> for Book {
+    const URI: &'static str = "books://{id}";
+    type Needs = ();
+
+    async fn read(self, books: &Books, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(text_at(uri, books.title(self.id).await.ok_or(ResourceNotFound::at(uri))?))
+    }
+
+    async fn list(books: &Books, request: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        let after: Option<u64> = request.cursor()?;
+        let rows = books.after(after, request.size()).await;
+        let last = rows.last().map(|(id, _)| *id).filter(|_| rows.len() == request.size());
+        let page: Page<_> = rows
+            .into_iter()
+            .map(|(id, title)| types::Resource::new(format!("books://{id}"), title))
+            .collect();
+        Ok(page.next_cursor(last))
+    }
+}
+
+#[tokio::test]
+async fn a_long_list_is_read_page_by_page() {
+    let books = (0..250).map(|id| (id * 7, format!("Volume {id}"))).collect();
+    let (near, far) = duplex();
+    tokio::spawn(Server::new("library", "1.0.0", Books(books)).resource::<Book>().serve(far));
+    let library = ConnectOptions::new("test", "1.0.0").connect(near).await.unwrap();
+    let listed = library.resources().await.unwrap();
+    assert_eq!((listed.len(), &*listed[249].uri), (250, "books://1743"));
+    assert_eq!(library.read_text("books://7").await.unwrap(), "Volume 1");
 }
 
 /// Summarises the notes of some days
@@ -255,7 +309,7 @@ fn a_client_may_read_what_a_program_logs() {
 struct Behind(Vec<(&'static str, Arc<Connection>)>);
 
 impl Tools<Behind> for Behind {
-    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Tool>, Failure> {
+    async fn list(behind: &Behind, _: &ListRequest) -> Result<Page<types::Tool>, Failure> {
         let mut all = Vec::new();
         for (prefix, server) in &behind.0 {
             for mut tool in server.tools().await? {
@@ -263,7 +317,7 @@ impl Tools<Behind> for Behind {
                 all.push(tool);
             }
         }
-        Ok(all)
+        Ok(all.into())
     }
 
     async fn call(
@@ -282,7 +336,7 @@ impl Tools<Behind> for Behind {
 }
 
 impl Prompts<Behind> for Behind {
-    async fn list(behind: &Behind, _: &Context) -> Result<Vec<types::Prompt>, Failure> {
+    async fn list(behind: &Behind, _: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
         let mut all = Vec::new();
         for (prefix, server) in &behind.0 {
             for mut prompt in server.prompts().await? {
@@ -290,7 +344,7 @@ impl Prompts<Behind> for Behind {
                 all.push(prompt);
             }
         }
-        Ok(all)
+        Ok(all.into())
     }
 
     async fn get(
@@ -357,7 +411,7 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 15);
+    assert_eq!(examples, 16);
     let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
     assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
     for block in page.split("```json\n").skip(1) {

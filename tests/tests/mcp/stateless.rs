@@ -366,3 +366,38 @@ fn recorded_payloads_of_rounds_come_back_whole() {
         assert!(read >= 20, "{name}: {read}");
     }
 }
+
+#[tokio::test]
+async fn many_lines_of_the_log_after_the_call_are_reported_in_few_words() {
+    let reports: Arc<Mutex<Vec<Report>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let options = Options::new().on_report(move |report: &Report| seen.lock().unwrap().push(report.clone()));
+    let (near, mut server) = raw();
+    let client = McpClient::with_options(near, options);
+    let (log, mut logged) = mpsc::unbounded_channel();
+    tokio::spawn(client.incoming().serve(Log(log)));
+    let meta = meta().log_level(LoggingLevel::Info);
+    let call = tokio::spawn(client.handle().call_tool(CallToolParams::new("greet", meta)).into_future());
+    let called = server.hear().await.unwrap();
+    let line = |data: u64| json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": data } });
+    server.say(line(0)).await;
+    let result = json!({ "content": [], "resultType": "complete" });
+    server.say(json!({ "jsonrpc": "2.0", "id": called["id"], "result": result })).await;
+    drop(call.await.unwrap().unwrap());
+    assert_eq!(logged.recv().await.unwrap().data, json!(0));
+    for data in 1..=250 {
+        server.say(line(data)).await;
+    }
+    drop(server);
+    assert!(logged.recv().await.is_none(), "what comes after the call is not a part of the log");
+    let reports = reports.lock().unwrap();
+    let whole = reports.iter().filter(|report| matches!(report, Report::Violation(_))).count();
+    let counted = reports.iter().filter_map(|report| match report {
+        Report::ManyViolations { violation, count } => {
+            assert_eq!(&*violation.got.method, "notifications/message");
+            Some(*count)
+        }
+        _ => None,
+    });
+    assert_eq!((whole, counted.collect::<Vec<_>>()), (100, vec![101, 202, 250]));
+}

@@ -14,7 +14,7 @@ use super::turns::Turns;
 use crate::driver::MalformedReports;
 use crate::options::Options;
 use crate::panics::contained;
-use crate::report::{DropReason, LimitedReport, Report};
+use crate::report::{DropReason, LimitedReport, RepeatedViolations, Report};
 
 /// One waiting future, shared by the future and the lists that it stands in.
 #[derive(Debug, Default)]
@@ -217,6 +217,8 @@ pub(crate) struct Effects {
     pending: PendingEffects,
     /// How much is said of texts that are not messages.
     malformed: MalformedReports,
+    /// How much is said of violations.
+    violations: RepeatedViolations,
 }
 
 /// What is to be done once the engine is unlocked.
@@ -281,15 +283,18 @@ impl Effects {
 
     /// Reports something.
     pub(crate) fn report(&mut self, report: Report) {
-        let report = match &report {
+        let report = match report {
             Report::Malformed { .. } => match self.malformed.another() {
-                LimitedReport::Whole => report,
-                LimitedReport::Count(count) => Report::ManyMalformed { count },
-                LimitedReport::Nothing => return,
+                LimitedReport::Whole => Some(report),
+                LimitedReport::Count(count) => Some(Report::ManyMalformed { count }),
+                LimitedReport::Nothing => None,
             },
-            _ => report,
+            Report::Violation(violation) => self.violations.another(violation),
+            other => Some(other),
         };
-        self.rest().reports.push(report);
+        if let Some(report) = report {
+            self.rest().reports.push(report);
+        }
     }
 
     /// How many reports there are.
@@ -326,6 +331,10 @@ impl Effects {
     pub(crate) fn report_counted(&mut self) {
         if let Some(count) = self.malformed.rest() {
             self.rest().reports.push(Report::ManyMalformed { count });
+        }
+        let violations = self.violations.rest();
+        if !violations.is_empty() {
+            self.rest().reports.extend(violations);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
-use integration_tests::http::test_server::TestServer;
+use integration_tests::http::test_server::{self, TestServer};
 use integration_tests::http::wire::Ask;
 use mcp_protocols::types::{
     ClientCapabilities, Implementation, InitializeParams, InitializeResult, ServerCapabilities,
@@ -333,6 +333,7 @@ async fn one_endpoint_serves_clients_with_and_without_sessions() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let router = axum::Router::new().route("/mcp", server.method_router());
+    let mut wire = test_server::connect(&router);
     let serving =
         test_support::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
@@ -350,6 +351,21 @@ async fn one_endpoint_serves_clients_with_and_without_sessions() {
     modern.discover(asked).await.unwrap();
     legacy.ping().await.unwrap();
     legacy.close().await.unwrap();
+
+    // A client of the revision without sessions has nothing to get or to delete, whatever session it names.
+    let session = wire.ask(&Ask::post(test_server::initialize(1))).await;
+    let session = session.head.get("mcp-session-id").unwrap();
+    for ask in [Ask::get(), Ask::method("DELETE")] {
+        for named in [ask.clone(), ask.clone().session("made up"), ask.clone().session(session)] {
+            let answer = wire.ask(&named.with("mcp-protocol-version", "2026-07-28")).await;
+            assert_eq!((answer.head.status, answer.head.get("allow")), (405, Some("POST")), "{answer:?}");
+        }
+        // One of another revision has, and so has one that does not say its revision.
+        assert_eq!(wire.ask(&ask).await.head.status, 400);
+        for version in ["2025-06-18", "2099-01-01"] {
+            assert_eq!(wire.ask(&ask.clone().with("mcp-protocol-version", version)).await.head.status, 400);
+        }
+    }
     modern.close().await.unwrap();
     serving.abort();
 }
@@ -386,7 +402,7 @@ async fn a_request_whose_handler_does_not_wait_costs_no_task() {
         next.run(request)
     };
     let router = axum::Router::new().route("/mcp", server.method_router()).layer(from_fn(count));
-    let mut wire = integration_tests::http::test_server::connect(&router);
+    let mut wire = test_server::connect(&router);
     // With the first request a task begins that looks for clients which read nothing.
     for id in 1..=2 {
         assert_eq!(wire.ask(&request(id, "server/discover", json!({}))).await.head.status, 200);
@@ -402,7 +418,7 @@ async fn a_program_that_ends_too_early_is_an_error() {
         drop(mcp_2026_07_28::McpServer::new(transport));
     });
     let router = axum::Router::new().route("/mcp", server.method_router());
-    let answer = integration_tests::http::test_server::connect(&router).ask(&call(1, "headers")).await;
+    let answer = test_server::connect(&router).ask(&call(1, "headers")).await;
     // It may end before it has taken the session on, or after that.
     assert!(matches!(answer.head.status, 500 | 503), "{answer:?}");
     assert!(answer.json()["error"]["message"].is_string());

@@ -102,10 +102,7 @@ impl Server {
         }
         // It ends with this request, also where the request is refused or its client leaves.
         let mut session = OneRequest::new(self.open_for_one(caller, head).map_err(about)?);
-        if !session.is_taken_on() {
-            let taken_on = self.in_time(session.taken_on());
-            Box::pin(taken_on).await?;
-        }
+        Box::pin(self.one_taken_on(&mut session)).await?;
         let Some(version) = session.session.stateless() else {
             return Err(unnamed());
         };
@@ -116,6 +113,30 @@ impl Server {
         }
         posted.check(headers, &self.options).map_err(about)?;
         Ok(session)
+    }
+
+    /// Waits until the code has taken a session for one request on.
+    async fn one_taken_on(&self, session: &mut OneRequest) -> Result<(), RequestRefusal> {
+        match session.is_taken_on() {
+            true => Ok(()),
+            false => self.in_time(session.taken_on()).await,
+        }
+    }
+
+    /// Whether a head says by its version that its client has no session. The code of a session for one request shows
+    /// which version that is.
+    pub(super) async fn is_of_no_session(
+        self: &Arc<Server>,
+        head: &Arc<RequestHead>,
+        caller: &ClientBudgets,
+    ) -> Result<bool, RequestRefusal> {
+        if !self.may_be_stateless(head.headers()) {
+            return Ok(false);
+        }
+        let mut session = OneRequest::new(self.open_for_one(caller, head)?);
+        let taken_on = self.one_taken_on(&mut session).await;
+        let served = session.session.stateless().filter(|_| taken_on.is_ok());
+        Ok(served.is_some_and(|served| text(head.headers(), &VERSION_HEADER) == Some(&*served)))
     }
 }
 

@@ -56,7 +56,8 @@ enum HeadVerdict {
     Answered(Box<Result<Response, RequestRefusal>>),
     /// A message is to be read.
     Post(Arc<RequestHead>, ClientBudgets),
-    /// It is a GET or a DELETE that names no session. What that is answered with depends on whether there are any.
+    /// It is a GET or a DELETE that names no session. What that is answered with depends on whether there are any, and
+    /// whether its client has one.
     Nameless(Arc<RequestHead>, ClientBudgets),
 }
 
@@ -103,13 +104,14 @@ impl Server {
         match parts.method {
             Method::POST => Ok(HeadVerdict::Post(kept(parts, identity)?, caller)),
             Method::GET | Method::DELETE => {
-                let has_sessions = self.has_sessions.get() == Some(&true);
-                if has_sessions || matches!(self.named(&parts.headers, &identity), Ok(Some(_))) {
+                let has_session =
+                    self.has_sessions.get() == Some(&true) && !self.may_be_stateless(&parts.headers);
+                if has_session || matches!(self.named(&parts.headers, &identity), Ok(Some(_))) {
                     return Ok(HeadVerdict::Answered(Box::new(self.without_body(&parts, &identity))));
                 }
                 Ok(HeadVerdict::Nameless(kept(parts, identity)?, caller))
             }
-            _ if self.has_sessions.get() == Some(&false) => Err(only_post()),
+            _ if self.has_sessions.get() == Some(&false) => Err(only_post("this server has no sessions")),
             _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
         }
     }
@@ -126,7 +128,10 @@ impl Server {
         caller: &ClientBudgets,
     ) -> Result<Response, RequestRefusal> {
         if !self.has_sessions(head, caller).await? {
-            return Err(only_post());
+            return Err(only_post("this server has no sessions"));
+        }
+        if self.is_of_no_session(head, caller).await? {
+            return Err(only_post("this version of the protocol has no sessions"));
         }
         self.without_body(&head.parts, &head.identity)
     }
@@ -507,8 +512,8 @@ fn nameless() -> RequestRefusal {
     refused(StatusCode::BAD_REQUEST, format!("name the session in `{SESSION_ID}`"))
 }
 
-fn only_post() -> RequestRefusal {
-    let problem = "this server has no sessions: only POST is served";
+fn only_post(why: &str) -> RequestRefusal {
+    let problem = format!("{why}: only POST is served");
     RequestRefusal { allow: "POST", ..refused(StatusCode::METHOD_NOT_ALLOWED, problem) }
 }
 
