@@ -12,6 +12,7 @@ mod python;
 mod quoted;
 pub(crate) mod record;
 mod said_around;
+mod socat;
 mod spread;
 mod streams;
 mod text;
@@ -25,6 +26,7 @@ use serde::de::IgnoredAny;
 use client_logs::ClientLog;
 use messages::{Format, Messages};
 use record::{Broken, LogReader, Place};
+use socat::BlockHeader;
 use spread::{Next, Spread};
 use vscode::VscodeTrace;
 
@@ -67,6 +69,12 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
             continue;
         };
         let text = text.strip_prefix(BOM).unwrap_or(text);
+        if matches!(text.first(), Some(b'<' | b'>'))
+            && let Some(header) = BlockHeader::of(text)
+        {
+            messages.take_lines(spread.take());
+            return socat::read(&mut lines, header, messages.reader);
+        }
         match spread.as_mut().map(|object| object.add(number, text)) {
             Some(Next::GoesOn) => continue,
             Some(Next::Ended) => {
