@@ -32,7 +32,7 @@ mod ids;
 mod lanes;
 mod lines;
 pub(crate) mod log;
-mod methods;
+pub(crate) mod methods;
 mod opening;
 pub(crate) mod progress;
 mod recent;

@@ -81,7 +81,8 @@ fn serve_mcp(revision: &str, complains: bool) {
     }
 }
 
-/// A server of LSP that refuses all requests but `initialize`, and exits when it is asked to: with 1, as nothing was shut down.
+/// A server of LSP that refuses all requests but `initialize`, and that if it does not have what it has to have. It exits
+/// when it is asked to: with 1, as nothing was shut down.
 fn serve_lsp() {
     let mut input = stdin().lock();
     let mut head = String::new();
@@ -96,6 +97,9 @@ fn serve_lsp() {
         let message: Value = serde_json::from_slice(&body).unwrap();
         let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
         match message["method"].as_str() {
+            Some("initialize") if message["params"].get("processId").is_none() => {
+                answer["error"] = json!({ "code": -32602, "message": "missing field `processId`" });
+            }
             Some("initialize") => {
                 answer["result"] = json!({ "capabilities": { "textDocumentSync": { "openClose": true } } });
             }
