@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 26] = [
+const TESTS: [(&str, fn()); 27] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
@@ -25,6 +25,10 @@ const TESTS: [(&str, fn()); 26] = [
     ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
     ("a_server_may_exit_when_it_is_asked_to", a_server_may_exit_when_it_is_asked_to),
+    (
+        "an_answer_may_take_its_time_where_nothing_can_be_asked",
+        an_answer_may_take_its_time_where_nothing_can_be_asked,
+    ),
     ("params_that_only_the_user_knows_are_asked_for", params_that_only_the_user_knows_are_asked_for),
     ("a_revision_that_is_not_known_is_said", a_revision_that_is_not_known_is_said),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
@@ -251,6 +255,15 @@ fn a_server_may_exit_when_it_is_asked_to() {
     let states = &run.lines().pop().unwrap()["states"];
     assert!(states.as_array().unwrap().contains(&"Open".into()), "{states}");
     assert_eq!(said, (&json!("exited with 1"), &json!("session over"), &Value::Null), "{exit}");
+}
+
+fn an_answer_may_take_its_time_where_nothing_can_be_asked() {
+    let server = std::env::current_exe().unwrap();
+    let arguments = ["probe", "--protocol", "lsp", "--wait", "0", "--state", "ShutDown", "--format", "json"];
+    let server = ["--only", "workspace/symbol", "--", server.to_str().unwrap(), "serve", "slow lsp"];
+    let run = sessionc(&[&arguments[..], &server].concat());
+    let [trial] = run.trials().try_into().unwrap();
+    assert_eq!((&trial["reaction"], &trial["fault"]), (&"error -32601".into(), &Value::Null), "{trial}");
 }
 
 fn params_that_only_the_user_knows_are_asked_for() {
