@@ -8,6 +8,7 @@ mod inspector;
 mod json_lines;
 mod list;
 mod messages;
+mod pieces;
 mod python;
 mod quoted;
 pub(crate) mod record;
@@ -25,6 +26,7 @@ use serde::de::IgnoredAny;
 
 use client_logs::ClientLog;
 use messages::{Format, Messages};
+use pieces::{Piece, Pieces};
 use record::{Broken, LogReader, Place};
 use socat::BlockHeader;
 use spread::{Next, Spread};
@@ -60,6 +62,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         list::read(&mut lines, &mut messages)?;
     }
     let mut spread: Option<Spread> = None;
+    let mut pieces = Pieces::default();
     while let Some(Line { number, text, is_whole }) = lines.next()? {
         let place = Place { line: number, entry: None };
         let Some(text) = text else {
@@ -74,6 +77,15 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         {
             messages.take_lines(spread.take());
             return socat::read(&mut lines, header, messages.reader);
+        }
+        match pieces.take(place, text) {
+            Piece::Foreign => {}
+            Piece::GoesOn => continue,
+            Piece::Last(place, text) => {
+                messages.take_lines(spread.take());
+                messages.take(place, &text, is_whole);
+                continue;
+            }
         }
         match spread.as_mut().map(|object| object.add(number, text)) {
             Some(Next::GoesOn) => continue,
@@ -93,6 +105,9 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         }
     }
     messages.take_lines(spread);
+    for (place, text) in pieces.end() {
+        messages.take(place, &text, false);
+    }
     messages.end();
     Ok(())
 }
@@ -363,7 +378,7 @@ mod tests {
             assert_eq!(found.broken, [], "{line}");
         }
         let broken = notes(&format!("{hidden}\n")).broken;
-        assert!(broken[0].1.contains("not as a member"), "{broken:?}");
+        assert!(broken[0].1.contains("`jq -c '.a[]' FILE"), "{broken:?}");
     }
 
     #[test]
