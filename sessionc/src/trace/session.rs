@@ -53,6 +53,8 @@ pub(crate) struct JudgedSession {
     texts: StrayTexts,
     /// The log says where each session begins: no message of this one begins another.
     is_marked: bool,
+    /// Another session seems to have begun before this one was open.
+    overlaps: bool,
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
     recent: RecentMessages,
@@ -97,6 +99,7 @@ impl JudgedSession {
             fallback: Fallback::default(),
             texts: StrayTexts::default(),
             is_marked: false,
+            overlaps: false,
             observed: Vec::new(),
             recent: RecentMessages::default(),
             summary: Summary::of_session(),
@@ -394,14 +397,17 @@ impl JudgedSession {
             && self.requests.place(Side::Client, id).is_none()
     }
 
-    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one log.
+    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one log, or a
+    /// log that shows each message twice.
     fn note_overlap(&mut self, place: Place, observed: &Observed, violation: &Violation) {
-        let is_running = matches!(violation.kind, ViolationKind::DuplicateId { running: Some(_) });
         let begins = |message| self.eras.handshake().begins_session(message);
-        if is_running && observed.sender == Side::Client && observed.message.is_some_and(begins) {
+        if runs_already(violation) && observed.sender == Side::Client && observed.message.is_some_and(begins)
+        {
+            self.overlaps = true;
             self.summary.not_observed(format!(
                 "which session each message belongs to, if line {} begins another one: a log of several clients at once \
-                 needs the name of its session with each message, as `session`",
+                 needs the name of its session with each message, as `session`; if the log shows each message twice, leave \
+                 one of them out",
                 place.line
             ));
         }
@@ -508,6 +514,14 @@ impl JudgedSession {
                         finding.hint = wording::hint_of_other_type(&meant);
                     }
                     let explained = self.left_out.explain(finding, violation);
+                    if self.overlaps && runs_already(violation) {
+                        // Where two sessions overlap, their ids do.
+                        let same = Same::of_request(observed.sender, "uses ids that run".to_owned());
+                        if self.causes.count(&same, place) {
+                            continue;
+                        }
+                        self.causes.remember(same, place);
+                    }
                     let judged = Some((violation, self.eras.observer(era)));
                     let finding = explained.and_then(|it| self.causes.distinct(it, judged));
                     let finding = match (&violation.kind, self.may_be_announced(violation, era)) {
@@ -685,4 +699,9 @@ impl JudgedSession {
     pub(crate) fn standing(&self) -> (String, usize) {
         (self.eras.handshake().state(), self.eras.handshake().owes().len())
     }
+}
+
+/// Whether a message has the id of a request that runs.
+fn runs_already(violation: &Violation) -> bool {
+    matches!(violation.kind, ViolationKind::DuplicateId { running: Some(_) })
 }
