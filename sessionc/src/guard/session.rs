@@ -9,7 +9,7 @@ use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatmen
 use super::record::{Recorded, Recorder};
 use super::repeated::{RepeatSaid, RepeatedRemarks};
 use super::report::Reporter;
-use crate::trace::request_faults::StreamNumber;
+use crate::trace::requests::StreamNumber;
 
 /// One session, with where it is recorded and reported.
 #[derive(Debug)]

@@ -11,19 +11,8 @@ use serde_json::value::RawValue;
 use super::causes::Same;
 use super::finding::Finding;
 use super::formats::record::Place;
-use super::requests::{Requests, Step, progress_of};
+use super::requests::{Heard, Requests, Step, progress_of};
 use super::wording;
-
-/// Messages that come one after the other. Between two streams nothing is known of the order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StreamNumber(pub(crate) u64);
-
-/// Where a message stands in a log, and in which stream it came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Heard {
-    pub(crate) place: Place,
-    pub(crate) stream: StreamNumber,
-}
 
 /// The text of each message in what was sent: of the only one, or of those of a batch.
 #[derive(Debug)]

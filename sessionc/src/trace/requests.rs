@@ -10,7 +10,6 @@ use mcp_runtime::{Violation, ViolationKind};
 use serde::Deserialize;
 
 use super::formats::record::Place;
-use super::request_faults::{Heard, StreamNumber};
 
 /// How many requests without a reply are remembered.
 const RUNNING: usize = 65_536;
@@ -52,6 +51,17 @@ pub(crate) fn asker_of_unknown(violation: &Violation) -> Option<Side> {
         ViolationKind::NotRunning => Some(violation.sender),
         _ => None,
     }
+}
+
+/// Messages that come one after the other. Between two streams nothing is known of the order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamNumber(pub(crate) u64);
+
+/// Where a message stands in a log, and in which stream it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) place: Place,
+    pub(crate) stream: StreamNumber,
 }
 
 /// A request that has no reply.

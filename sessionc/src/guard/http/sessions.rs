@@ -13,7 +13,7 @@ use crate::files::Failure;
 use crate::guard::judge::{Judge, Policy};
 use crate::guard::session::{GuardedSession, Outputs};
 use crate::protocol::Chosen;
-use crate::trace::request_faults::StreamNumber;
+use crate::trace::requests::StreamNumber;
 
 /// How many sessions are kept: of more, those that were used the longest time ago are forgotten.
 const KEPT: usize = 10_000;
