@@ -17,7 +17,7 @@ use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
 use crate::trace::request_faults::{MessageTexts, RequestFault};
-use crate::trace::requests::{Heard, Requests, StreamNumber, asker_of_unknown, of_other_type};
+use crate::trace::requests::{HeardAt, Requests, StreamNumber, asker_of_unknown, of_other_type};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::unclear::UnclearMessages;
 use crate::trace::wording;
@@ -166,7 +166,7 @@ impl Judge {
         }
         let alone = (observed.len() == 1).then_some(text);
         let observer = self.eras.observer(era);
-        let (texts, heard) = (MessageTexts::of(text), Heard { stream, ..Heard::default() });
+        let (texts, heard) = (MessageTexts::of(text), HeardAt { stream, ..HeardAt::default() });
         let faults = observed
             .iter()
             .enumerate()

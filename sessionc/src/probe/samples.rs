@@ -1,4 +1,5 @@
-//! Params that a server accepts: those of a file, and those for a shipped protocol whose payloads are types without shapes.
+//! Params that a server accepts: those of a file, and those for a shipped protocol whose payloads are types without
+//! shapes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +28,8 @@ struct SampleGroup {
 }
 
 impl Samples {
-    /// Those for a shipped protocol, if one is named, and those of a file, if there is one: an object of params by method.
+    /// Those for a shipped protocol, if one is named, and those of a file, if there is one: an object of params by
+    /// method.
     ///
     /// # Errors
     /// If the file cannot be read, or is not an object in JSON.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::causes::Same;
 use super::finding::Finding;
 use super::formats::record::Place;
-use super::requests::{Heard, Requests, Step, progress_of};
+use super::requests::{HeardAt, Requests, Step, progress_of};
 use super::wording;
 
 /// The text of each message in what was sent: of the only one, or of those of a batch.
@@ -49,13 +49,14 @@ pub(crate) enum RequestFault {
 }
 
 impl Requests {
-    /// Takes note of a message that opens, answers or cancels a request or reports on one. `text` is that of the message.
+    /// Takes note of a message that opens, answers or cancels a request or reports on one. `text` is that of the
+    /// message.
     pub(crate) fn note<'a>(
         &mut self,
         one: &Observed,
         protocol: &Protocol,
         text: impl FnOnce() -> Option<&'a [u8]>,
-        heard: Heard,
+        heard: HeardAt,
     ) -> Option<RequestFault> {
         let (sender, asker, step) = (one.sender, one.sender.other(), one.step?);
         match (one.kind, &one.id) {
@@ -144,7 +145,8 @@ impl RequestFault {
         }
     }
 
-    /// The same for each such message about the request. Progress that decreases is another mistake than progress that stays.
+    /// The same for each such message about the request. Progress that decreases is another mistake than progress that
+    /// stays.
     pub(crate) fn same(&self, one: &Observed) -> Same {
         let what = match self {
             RequestFault::CancelledTwice { id, .. } => format!("cancels {id} again"),

@@ -59,7 +59,7 @@ pub(crate) struct StreamNumber(pub(crate) u64);
 
 /// Where a message stands in a log, and in which stream it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Heard {
+pub(crate) struct HeardAt {
     pub(crate) place: Place,
     pub(crate) stream: StreamNumber,
 }
@@ -91,14 +91,14 @@ pub(crate) struct Requests {
 #[derive(Clone, Debug, Default)]
 struct Over {
     /// The number of the newest end for each of them, and where it was heard.
-    places: IdTable<(Side, Token), (u64, Heard)>,
+    places: IdTable<(Side, Token), (u64, HeardAt)>,
     /// The numbers of all ends in their order, and of some that are not in the table any more.
     order: VecDeque<(u64, (Side, Token))>,
     next: u64,
 }
 
 impl Over {
-    fn add(&mut self, token: (Side, Token), heard: Heard) {
+    fn add(&mut self, token: (Side, Token), heard: HeardAt) {
         while self.places.len() >= OVER
             && let Some((number, oldest)) = self.order.pop_front()
         {
@@ -116,7 +116,7 @@ impl Over {
         self.next += 1;
     }
 
-    fn end(&self, by: Side, token: &Token) -> Option<Heard> {
+    fn end(&self, by: Side, token: &Token) -> Option<HeardAt> {
         self.places.get(&(by, token.clone())).map(|(_, heard)| *heard)
     }
 
@@ -201,7 +201,7 @@ impl Requests {
     }
 
     /// A request of a side has its reply. Unless it goes on for some other reason, no progress follows.
-    pub(crate) fn answer(&mut self, by: Side, id: &RequestId, heard: Heard) {
+    pub(crate) fn answer(&mut self, by: Side, id: &RequestId, heard: HeardAt) {
         let Some(request) = self.running.remove(&(by, id.clone())) else { return };
         if let Some(token) = request.token {
             self.answered.add((by, token), heard);
@@ -209,7 +209,7 @@ impl Requests {
     }
 
     /// A side has cancelled its request, and what is under way may still come; or one of the other side, which it ends so.
-    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId, heard: Heard) {
+    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId, heard: HeardAt) {
         if self.running.remove(&(by, id.clone())).is_some() {
             self.cancelled.add((by, id.clone()), heard);
         } else {
@@ -325,8 +325,8 @@ mod tests {
         Place { line, entry: None }
     }
 
-    fn heard(line: u64) -> Heard {
-        Heard { place: at(line), stream: STREAM }
+    fn heard(line: u64) -> HeardAt {
+        HeardAt { place: at(line), stream: STREAM }
     }
 
     #[test]

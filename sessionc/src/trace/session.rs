@@ -22,7 +22,7 @@ use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
 use super::request_faults::{MessageTexts, RequestFault};
-use super::requests::{Heard, Requests};
+use super::requests::{HeardAt, Requests};
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
@@ -397,8 +397,8 @@ impl JudgedSession {
             && self.requests.place(Side::Client, id).is_none()
     }
 
-    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one log, or a
-    /// log that shows each message twice.
+    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one
+    /// log, or a log that shows each message twice.
     fn note_overlap(&mut self, place: Place, observed: &Observed, violation: &Violation) {
         let begins = |message| self.eras.handshake().begins_session(message);
         if runs_already(violation) && observed.sender == Side::Client && observed.message.is_some_and(begins)
@@ -406,8 +406,8 @@ impl JudgedSession {
             self.overlaps = true;
             self.summary.not_observed(format!(
                 "which session each message belongs to, if line {} begins another one: a log of several clients at once \
-                 needs the name of its session with each message, as `session`; if the log shows each message twice, leave \
-                 one of them out",
+                 needs the name of its session with each message, as `session`; if the log shows each message twice, \
+                 leave one of them out",
                 place.line
             ));
         }
@@ -454,7 +454,7 @@ impl JudgedSession {
             self.ids.note(id);
         }
         let observer = self.eras.observer(era);
-        let heard = Heard { place, ..Heard::default() };
+        let heard = HeardAt { place, ..HeardAt::default() };
         let Some(fault) = self.requests.note(observed, observer.protocol(), text, heard) else { return };
         if let (RequestFault::LateReport { .. }, RecordKind::Streamed) = (&fault, said.kind) {
             // The log does not say when it came.

@@ -13,8 +13,8 @@ use super::server::Session;
 
 type Sessions = Arc<Mutex<HashMap<String, Session>>>;
 
-/// What a server has to know whose sessions have streams: how many POSTs each session had, which have replied to what the server
-/// has asked in its stream, and which are deleted.
+/// What a server has to know whose sessions have streams: how many POSTs each session had, which have replied to what
+/// the server has asked in its stream, and which are deleted.
 #[derive(Default)]
 struct Streams {
     /// It asks when the session is deleted, and not before.

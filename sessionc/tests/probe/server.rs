@@ -81,8 +81,9 @@ fn serve_mcp(revision: &str, complains: bool) {
     }
 }
 
-/// A server of LSP that refuses all requests but `initialize`, and that if it does not have what it has to have. It exits
-/// when it is asked to: with 1, as nothing was shut down. A slow one shuts down, and takes some time for what comes then.
+/// A server of LSP that refuses all requests but `initialize`, and that if it does not have what it has to have. It
+/// exits when it is asked to: with 1, as nothing was shut down. A slow one shuts down, and takes some time for what
+/// comes then.
 fn serve_lsp(is_slow: bool) {
     let mut is_down = false;
     let mut input = stdin().lock();

@@ -289,9 +289,8 @@ Open = !DidClose . End
     let ask =
         |more: &[&str]| sessionc(&[&["probe", path, "--framing", "content-length"], more, &server].concat());
     let how = |method: &str| {
-        format!(
-            "write `{{ \"{method}\": {{ … }} }}` with params that it accepts into a file, and name that with `--samples`"
-        )
+        let file = format!("`{{ \"{method}\": {{ … }} }}`");
+        format!("write {file} with params that it accepts into a file, and name that with `--samples`")
     };
     let said = ask(&[]).err;
     assert!(

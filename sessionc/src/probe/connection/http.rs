@@ -19,8 +19,8 @@ use crate::probe::head::{Head, REVISION, SESSION, repeated};
 /// The most bytes of one answer, or of one event.
 const LONGEST: usize = 64 << 20;
 
-/// How long the stream of a session that was deleted is read on, if the server does not end it; and how long the session waits
-/// for the head of the answer to the GET before it is deleted.
+/// How long the stream of a session that was deleted is read on, if the server does not end it; and how long the
+/// session waits for the head of the answer to the GET before it is deleted.
 const SETTLED: Duration = Duration::from_millis(100);
 
 /// What stands for the number of the sending where a message comes in the stream of the session.

@@ -374,7 +374,9 @@ fn read_parts<'a>(
     let rare = parts.rare.as_deref();
     let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else {
         if is_of_inspector(direction, message) {
-            return reader.silent("it has entries of MCP Inspector outside of their list: export the messages as a file once more");
+            return reader.silent(
+                "it has entries of MCP Inspector outside of their list: export the messages as a file once more",
+            );
         }
         if rare.is_none() && is_of_a_way(direction) && seems_object_of_message(message) {
             // Whatever the way is called, this is no remark.
@@ -422,8 +424,8 @@ fn read_parts<'a>(
     }
 }
 
-/// Whether a direction may be a name for the way of a message. What a server writes on its standard error may have messages in
-/// it that went no way.
+/// Whether a direction may be a name for the way of a message. What a server writes on its standard error may have
+/// messages in it that went no way.
 fn is_of_a_way(direction: Part<'_>) -> bool {
     let is_other = |name: Cow<'_, str>| {
         let name = name.to_ascii_lowercase();

@@ -88,8 +88,8 @@ impl<R: LogReader> Messages<'_, R> {
         }
     }
 
-    /// Takes several objects that stand in one line, with nothing between them that ends a line. Each has its number. Nothing
-    /// is taken if these are not several.
+    /// Takes several objects that stand in one line, with nothing between them that ends a line. Each has its number.
+    /// Nothing is taken if these are not several.
     #[cold]
     fn take_several(&mut self, place: Place, text: &[u8]) -> Option<Result<(), String>> {
         let all = || serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();

@@ -26,7 +26,7 @@ use serde::de::IgnoredAny;
 
 use client_logs::ClientLog;
 use messages::{Format, Messages};
-use pieces::{Piece, Pieces};
+use pieces::{ContainerPiece, Pieces};
 use record::{Broken, LogReader, Place};
 use socat::BlockHeader;
 use spread::{Next, Spread};
@@ -79,9 +79,9 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
             return socat::read(&mut lines, header, messages.reader);
         }
         match pieces.take(place, text) {
-            Piece::Foreign => {}
-            Piece::GoesOn => continue,
-            Piece::Last(place, text) => {
+            ContainerPiece::Foreign => {}
+            ContainerPiece::GoesOn => continue,
+            ContainerPiece::Last(place, text) => {
                 messages.take_lines(spread.take());
                 messages.take(place, &text, is_whole);
                 continue;

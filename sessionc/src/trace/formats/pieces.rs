@@ -10,7 +10,8 @@ use super::record::Place;
 use super::spread::Brackets;
 use crate::trace::lines::LONGEST;
 
-/// How many bytes of a line Docker writes into one entry. Where it cuts a character in two, these are not quite as many.
+/// How many bytes of a line Docker writes into one entry. Where it cuts a character in two, these are not quite as
+/// many.
 const DOCKER: usize = 16 * 1024 - 8;
 
 /// The pieces of a line that has not ended yet, of each output of a program.
@@ -30,7 +31,7 @@ struct OpenLine {
 
 /// What a line of the log is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ContainerPiece {
     /// Nothing of this kind.
     Foreign,
     /// A piece that others follow.
@@ -58,22 +59,22 @@ struct DockerEntry<'a> {
 impl Pieces {
     /// Takes a line of the log. This is done for each, so most are not looked at twice.
     #[inline]
-    pub(super) fn take(&mut self, place: Place, line: &[u8]) -> Piece {
+    pub(super) fn take(&mut self, place: Place, line: &[u8]) -> ContainerPiece {
         match line {
             [b'2', ..] | [b'{', b'"', b'l', b'o', b'g', b'"', ..] => self.take_likely(place, line),
-            _ => Piece::Foreign,
+            _ => ContainerPiece::Foreign,
         }
     }
 
-    fn take_likely(&mut self, place: Place, line: &[u8]) -> Piece {
+    fn take_likely(&mut self, place: Place, line: &[u8]) -> ContainerPiece {
         let piece = match line.first() {
             Some(b'{') => of_docker(line, self.open.iter().any(Option::is_some)),
             _ => of_kubernetes(line),
         };
-        let Some(WrittenPiece { is_of_error, text, goes_on }) = piece else { return Piece::Foreign };
-        let Some(open) = self.open.get_mut(usize::from(is_of_error)) else { return Piece::Foreign };
+        let Some(WrittenPiece { is_of_error, text, goes_on }) = piece else { return ContainerPiece::Foreign };
+        let Some(open) = self.open.get_mut(usize::from(is_of_error)) else { return ContainerPiece::Foreign };
         if !goes_on && open.is_none() {
-            return Piece::Foreign;
+            return ContainerPiece::Foreign;
         }
         let line = open.get_or_insert_with(|| OpenLine { place, text: Vec::new() });
         // What is too long is no message, and is named as the piece of one.
@@ -81,8 +82,10 @@ impl Pieces {
             line.text.extend_from_slice(&text);
         }
         match goes_on {
-            true => Piece::GoesOn,
-            false => open.take().map_or(Piece::Foreign, |line| Piece::Last(line.place, line.text)),
+            true => ContainerPiece::GoesOn,
+            false => open
+                .take()
+                .map_or(ContainerPiece::Foreign, |line| ContainerPiece::Last(line.place, line.text)),
         }
     }
 

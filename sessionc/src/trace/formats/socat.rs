@@ -1,5 +1,5 @@
-//! What `socat -v` shows of two streams of bytes: blocks, each behind a header that says which way it goes and how many bytes
-//! it has.
+//! What `socat -v` shows of two streams of bytes: blocks, each behind a header that says which way it goes and how many
+//! bytes it has.
 //!
 //! A message may be in several blocks, and a header stands behind a block that does not end with a line feed.
 
@@ -34,7 +34,8 @@ impl BlockHeader {
         BlockHeader::behind(line).filter(|(content, _)| content.is_empty()).map(|(_, header)| header)
     }
 
-    /// The header at the end of a line, and what stands before it: `> 2026/11/30 05:11:57.000123  length=8 from=0 to=7`.
+    /// The header at the end of a line, and what stands before it: `> 2026/11/30 05:11:57.000123  length=8 from=0
+    /// to=7`.
     fn behind(line: &[u8]) -> Option<(&[u8], BlockHeader)> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let shortest = line.len().saturating_sub(HEADER);
@@ -117,8 +118,8 @@ struct Block {
     left: usize,
 }
 
-/// The streams of all connections that the log has. Those of several connections may alternate: a block goes on with the
-/// stream of its direction that ends where it begins.
+/// The streams of all connections that the log has. Those of several connections may alternate: a block goes on with
+/// the stream of its direction that ends where it begins.
 ///
 /// Invariant: at most [`STREAMS`] of them, in the order in which they have last had a block.
 #[derive(Debug, Default)]
@@ -177,12 +178,13 @@ impl Streams {
         }
     }
 
-    /// The next block begins. Where this one has not had all its bytes, the rest is lost: several processes write into the log.
+    /// The next block begins. Where this one has not had all its bytes, the rest is lost: several processes write into
+    /// the log.
     fn end_block(&mut self, block: Block, line: u64, reader: &mut impl LogReader) {
         let stream = self.open.back_mut().filter(|stream| stream.number == block.stream);
         let Some(stream) = stream.filter(|_| block.left > 0) else { return };
-        let problem = "a block ends before it has all its bytes: `socat -v` has served several connections at once; record \
-                       them with `sessionc guard --record`";
+        let problem = "a block ends before it has all its bytes: `socat -v` has served several connections at once; \
+                       record them with `sessionc guard --record`";
         let place = Place { line, entry: None };
         reader.broken(Broken { place, may_be_message: true, problem: problem.to_owned() });
         stream.clear();
