@@ -19,7 +19,7 @@ use crate::terminal_line;
 /// Probes a server, or lists what would be probed. A fault of the level that `--fail-on` names fails the probe.
 pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
     let chosen = choose(arguments.protocol.file.as_deref(), arguments.protocol.shipped)?;
-    let samples = arguments.samples.as_deref().map(Samples::read).transpose()?.unwrap_or_default();
+    let samples = Samples::new(arguments.protocol.shipped, arguments.samples.as_deref())?;
     let settings = Settings {
         samples,
         state: arguments.state.clone(),

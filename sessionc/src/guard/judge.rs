@@ -1,6 +1,5 @@
 //! Judges the messages of one session, and decides which of them are passed on.
 
-use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
 use mcp_runtime::{Options, Report, RequestId, RpcError, Violation, ViolationKind};
@@ -17,7 +16,8 @@ use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
-use crate::trace::requests::{Requests, asker_of_unknown, of_other_type, progress_of};
+use crate::trace::request_faults::{MessageTexts, RequestFault};
+use crate::trace::requests::{HeardAt, Requests, StreamNumber, asker_of_unknown, of_other_type};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::unclear::UnclearMessages;
 use crate::trace::wording;
@@ -90,14 +90,6 @@ pub(crate) struct Passed {
     observed: Vec<Observed>,
 }
 
-/// What is wrong with a report on a request, which the checker does not say.
-struct WrongProgress {
-    strictness: Strictness,
-    /// In a sentence.
-    text: String,
-    same: Option<Same>,
-}
-
 /// How much of a text is passed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Forward {
@@ -124,8 +116,8 @@ pub(crate) struct Judge {
     /// What was reported and may have been the step that the session waits for.
     unclear: UnclearMessages,
     gaps: Gaps,
-    /// The requests of both sides, where messages come in one stream: over HTTP a report may overtake the reply.
-    requests: Option<Requests>,
+    /// The requests of both sides.
+    requests: Requests,
 }
 
 impl Judge {
@@ -154,12 +146,12 @@ impl Judge {
         let mut causes = Causes::default();
         causes.wait(eras.owed());
         let (texts, unclear, gaps) = (StrayTexts::default(), UnclearMessages::default(), Gaps::default());
-        let requests = rounds.is_none().then(Requests::default);
+        let requests = Requests::default();
         Ok(Judge { policy, eras, causes, texts, unclear, gaps, requests })
     }
 
-    /// Judges what one side has sent, and takes note of what becomes of it.
-    pub(crate) fn judge(&mut self, sender: Side, text: &[u8]) -> Judgement {
+    /// Judges what one side has sent in a stream, and takes note of what becomes of it.
+    pub(crate) fn judge(&mut self, sender: Side, stream: StreamNumber, text: &[u8]) -> Judgement {
         let policy = self.policy;
         let era = self.eras.era(sender, text.into());
         let mut observed = self.eras.observe(era, sender, text.into());
@@ -173,16 +165,20 @@ impl Judge {
             self.causes.wait(self.eras.owed());
         }
         let alone = (observed.len() == 1).then_some(text);
-        let progress: Vec<Option<WrongProgress>> =
-            observed.iter().map(|one| self.wrong_progress(era, one, alone)).collect();
         let observer = self.eras.observer(era);
+        let (texts, heard) = (MessageTexts::of(text), HeardAt { stream, ..HeardAt::default() });
+        let faults = observed
+            .iter()
+            .enumerate()
+            .map(|(place, one)| self.requests.note(one, observer.protocol(), || texts.get(place), heard));
+        let faults: Vec<Option<RequestFault>> = faults.collect();
         let mut judgement = Judgement::default();
-        let stopped = |wrong: &WrongProgress| stops(policy, Severity::Rule(wrong.strictness));
-        let refused = observed.iter().zip(&progress);
-        let refused =
-            refused.map(|(one, wrong)| is_refused(policy, one) || wrong.as_ref().is_some_and(stopped));
+        let refused = observed.iter().zip(&faults).map(|(one, fault)| {
+            let stops = |fault: &RequestFault| stops(policy, Severity::Rule(fault.level()));
+            is_refused(policy, one) || fault.as_ref().is_some_and(stops)
+        });
         let refused: Vec<bool> = refused.collect();
-        for ((one, refused), wrong) in observed.iter().zip(&refused).zip(progress) {
+        for ((one, refused), fault) in observed.iter().zip(&refused).zip(faults) {
             let treatment = match refused {
                 true => refuse(observer, one, text, &mut judgement),
                 false => Treatment::Forwarded,
@@ -194,25 +190,32 @@ impl Judge {
             if let Some(violation) = one.violation() {
                 self.unclear.note(Place::default(), violation, observer.protocol());
             }
-            judgement.remarks.extend(wrong.map(|WrongProgress { strictness, text, same }| Remark {
+            let Some(fault) = fault else { continue };
+            if *refused {
+                self.requests.not_passed(one, &fault);
+            }
+            let finding = fault.finding(heard.place, one, observer.protocol(), String::new());
+            judgement.remarks.push(Remark {
                 sender,
-                severity: Severity::Rule(strictness),
+                severity: Severity::Rule(finding.level),
                 treatment,
                 method: one.message.and_then(|it| Some(observer.protocol().message(it)?.method.to_string())),
                 id: None,
                 rule: None,
                 is_malformed: false,
-                same,
-                text,
-            }));
+                same: Some(fault.same(one)),
+                text: finding.sentence(),
+            });
         }
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
-        for answer in &judgement.answers {
-            self.eras.observe(era, sender.other(), answer.into());
-        }
-        for error in &judgement.replacements {
-            self.eras.observe(era, sender, error.into());
+        let answers = judgement.answers.iter().map(|answer| (sender.other(), answer));
+        let replacements = judgement.replacements.iter().map(|error| (sender, error));
+        for (side, error) in answers.chain(replacements) {
+            for one in self.eras.observe(era, side, error.into()) {
+                let protocol = self.eras.observer(era).protocol();
+                self.requests.note(&one, protocol, || None, heard);
+            }
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
@@ -242,47 +245,6 @@ impl Judge {
         }
     }
 
-    /// What is wrong with a report: that its request has its reply, or that it says no more than the one before. Other messages
-    /// are taken note of. `alone` is the text, if it is not one of a batch.
-    fn wrong_progress(&mut self, era: Era, one: &Observed, alone: Option<&[u8]>) -> Option<WrongProgress> {
-        let requests = self.requests.as_mut()?;
-        let (sender, asker, place) = (one.sender, one.sender.other(), Place::default());
-        let table = one.message.and_then(|message| self.eras.observer(era).protocol().message(message));
-        match (one.kind, &one.id, one.step) {
-            (ObservedKind::Request, Some(id), Some(step)) if !step.is_dropped() => {
-                requests.open(sender, id, one.token.clone(), place);
-            }
-            (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) => {
-                requests.answer(asker, id, place);
-            }
-            (ObservedKind::Notification, _, Some(StepKind::Swallowed)) => {
-                let (table, token) = (table.filter(|table| table.reports.is_some())?, one.token.as_ref()?);
-                requests.answered(asker, token)?;
-                let name = format!("`{}`", table.method);
-                let text = format!("{}: {}", wording::late_report(&name, token), wording::BEFORE_THE_REPLY);
-                return Some(WrongProgress { strictness: Strictness::Must, text, same: None });
-            }
-            (ObservedKind::Notification, _, Some(_))
-                if table.is_some_and(|table| table.reports.is_some()) =>
-            {
-                let (about, progress) = (one.about.as_ref()?, progress_of(alone?)?);
-                let step = requests.progress(asker, about, progress)?;
-                let state = String::new();
-                let finding =
-                    wording::progress_that_does_not_increase(place, sender, state, (about, progress), step);
-                let same = Some(Same::of_progress(sender));
-                return Some(WrongProgress { strictness: finding.level, text: finding.sentence(), same });
-            }
-            (ObservedKind::Notification, _, Some(_))
-                if table.is_some_and(|table| table.cancels.is_some()) =>
-            {
-                one.about.iter().for_each(|id| requests.cancel(sender, id, place));
-            }
-            _ => {}
-        }
-        None
-    }
-
     /// Notes what the session waits for, after a message that was passed on.
     fn note_step(&mut self, era: Era, one: &Observed) {
         if era == Era::Stateless {
@@ -309,8 +271,10 @@ impl Judge {
     pub(crate) fn withdraw(&mut self, passed: &Passed) -> Vec<NotReceived> {
         let observer = self.eras.observer_mut(passed.era);
         // Of a batch, the last one first.
+        let requests = &mut self.requests;
         let withdrawn = passed.observed.iter().rev().filter_map(|observed| {
             observer.withdraw(observed);
+            requests.not_received(observed);
             let method = || Some(observer.protocol().message(observed.message?)?.method.to_string());
             match (observed.kind, &observed.id) {
                 (ObservedKind::Request, Some(id)) => Some(NotReceived::Request(id.clone())),

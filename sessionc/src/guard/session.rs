@@ -9,6 +9,7 @@ use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatmen
 use super::record::{Recorded, Recorder};
 use super::repeated::{RepeatSaid, RepeatedRemarks};
 use super::report::Reporter;
+use crate::trace::requests::StreamNumber;
 
 /// One session, with where it is recorded and reported.
 #[derive(Debug)]
@@ -58,14 +59,14 @@ impl GuardedSession {
         }
     }
 
-    /// Takes what one side has sent, and says what becomes of it. Blank text has no message in it.
-    pub(super) fn take(&mut self, sender: Side, text: &[u8]) -> Judgement {
+    /// Takes what one side has sent in a stream, and says what becomes of it. Blank text has no message in it.
+    pub(super) fn take(&mut self, sender: Side, stream: StreamNumber, text: &[u8]) -> Judgement {
         if text.trim_ascii().is_empty() {
             return Judgement::default();
         }
         self.record_beginning();
         self.outputs.record(self.number, Recorded::Message(sender, text));
-        let judgement = self.judge.judge(sender, text);
+        let judgement = self.judge.judge(sender, stream, text);
         if judgement.forward != Forward::Whole {
             self.note("not passed on");
         }

@@ -17,6 +17,7 @@ use super::outlet::Outlet;
 use super::session::GuardedSession;
 use super::streams;
 use crate::framed::framed;
+use crate::trace::requests::StreamNumber;
 
 /// How many bytes are read at once.
 const PIECE: usize = 64 * 1024;
@@ -243,7 +244,7 @@ impl OneWay<'_> {
     fn take(&mut self, session: &mut GuardedSession, cut: Cut<'_>) {
         match cut {
             Cut::Frame { bytes, message } => {
-                let judgement = session.take(self.sender, message);
+                let judgement = session.take(self.sender, StreamNumber::default(), message);
                 self.pass(session, bytes, judgement);
             }
             Cut::Long { bytes, begins, ends } => {

@@ -88,6 +88,11 @@ impl Listening {
         self.afterwards.is_some() || self.nothing_to_ask
     }
 
+    /// Whether only the time tells that the server is silent: an answer may come, and nothing can be asked after it.
+    pub(crate) fn awaits_answer_alone(&self) -> bool {
+        self.nothing_to_ask && self.wants_answer && self.reaction.is_none() && self.afterwards.is_none()
+    }
+
     /// Whether nothing more has to be heard.
     pub(crate) fn is_over(&self) -> bool {
         let reacted = self.reaction.is_some() || self.is_complete || !self.wants_answer;

@@ -473,9 +473,12 @@ impl Session {
     /// Closes the input of a server over streams, and returns whether it replies then: it has held the reply back, or its line
     /// has no end.
     pub(crate) async fn replies_at_the_end(&mut self) -> bool {
+        if self.is_http() {
+            return false;
+        }
         let deadline = Instant::now() + GRACE;
-        self.connection.close_input();
-        while !self.is_http() {
+        self.connection.close();
+        loop {
             for heard in self.hear(deadline).await {
                 match heard {
                     Heard::Message(_, observed) if observed.kind == ObservedKind::Result => return true,
@@ -484,14 +487,13 @@ impl Session {
                 }
             }
         }
-        false
     }
 
     /// Ends the session, and takes what the server still says then.
     pub(crate) async fn end(mut self) -> Ended {
         let deadline = Instant::now() + GRACE;
-        self.connection.close_input();
-        while !self.is_http() {
+        self.connection.close();
+        loop {
             let heard = self.hear(deadline).await;
             if heard.iter().any(|heard| matches!(heard, Heard::Ended(_) | Heard::Nothing)) {
                 break;

@@ -29,6 +29,8 @@ use super::wire::{Carrier, Parts};
 
 /// How many notifications may be needed before a request is permitted.
 const MOST_STEPS: usize = 16;
+/// How long an answer may take at least where nothing else tells that the server is silent.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// What every session of a campaign shares.
 #[derive(Clone, Debug)]
@@ -224,7 +226,7 @@ impl Setup {
         let deadline = Instant::now() + self.timeout;
         // An HTTP answer that goes on and on is not waited for.
         let patience = Instant::now() + self.timeout / 2;
-        let (mut until, mut steps) = (deadline, 0);
+        let (mut asked_at, mut steps) = (None, 0);
         while !listening.is_over() {
             if listening.may_ask() {
                 match session.question() {
@@ -241,9 +243,16 @@ impl Setup {
                     Question::Proceed(_) | Question::Nothing => listening.cannot_ask(),
                 }
             }
-            if listening.is_asked() && until == deadline {
-                until = deadline.min(Instant::now() + self.wait);
-            }
+            let until = match listening.is_asked() {
+                true => {
+                    let wait = match listening.awaits_answer_alone() {
+                        true => self.wait.max(LEAST_WAIT),
+                        false => self.wait,
+                    };
+                    deadline.min(*asked_at.get_or_insert_with(Instant::now) + wait)
+                }
+                false => deadline,
+            };
             let waits = listening.waits_for_answer();
             let heard = session.hear(if waits { patience } else { until }).await;
             match heard.as_slice() {

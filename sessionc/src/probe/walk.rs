@@ -5,6 +5,7 @@ use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::{Violation, ViolationKind};
 use tokio::time::{Duration, Instant};
 
+use super::samples::how_to_give;
 use super::session::{Heard, Session, UnreadableText};
 use super::target::{Move, Target};
 use crate::malformed_texts::with_hint;
@@ -118,8 +119,8 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
             |violation: &Violation| matches!(violation.kind, ViolationKind::KeyMissing { .. });
         let more = match sent.observed.iter().filter_map(Observed::violation).any(is_without_key) {
             // Nothing says how it looks.
-            true => ": give its params with `--samples`",
-            false => "",
+            true => format!(": {}", how_to_give(&sent.method)),
+            false => String::new(),
         };
         return Err(format!("{problem}{more}").into());
     }
@@ -177,9 +178,10 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                         observed.error.map(|error| format!("{} {}", error.code, one_line(&error.message)));
                     let error = error.unwrap_or_default();
                     return Err(format!(
-                        "the server refused `{method}` ({error}): if the server supports it, give params that it accepts \
-                         with `--samples`"
-                    ).into());
+                        "the server refused `{method}` ({error}): if the server supports it, {}",
+                        how_to_give(&method)
+                    )
+                    .into());
                 }
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Result => {
                     return Err(format!("the server gave `{method}` another answer").into());

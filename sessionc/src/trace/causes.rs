@@ -113,9 +113,9 @@ impl Same {
         Same::habit(Code::Form, sender, mistake_of_form(problem))
     }
 
-    /// The same for each report that does not say more than the one before.
-    pub(crate) fn of_progress(sender: Side) -> Same {
-        Same::habit(Code::Progress, sender, "it does not increase".to_owned())
+    /// The same for what a side does with one request, again and again.
+    pub(crate) fn of_request(sender: Side, what: String) -> Same {
+        Same::habit(Code::Progress, sender, what)
     }
 
     /// The same for each message that needs a capability. A rule of another level is another mistake.

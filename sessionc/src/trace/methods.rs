@@ -7,7 +7,7 @@ use mcp_runtime::Violation;
 use mcp_runtime::protocol::{Protocol, Side};
 
 /// The requests and notifications that a side sends. One may come more than once.
-pub(super) fn sent_by(protocol: &Protocol, side: Side) -> impl Iterator<Item = &Message> {
+pub(crate) fn sent_by(protocol: &Protocol, side: Side) -> impl Iterator<Item = &Message> {
     let own = protocol.role(side).map(|role| (role, Direction::Send));
     let others = protocol.role(side.other()).map(|role| (role, Direction::Receive));
     let edges = own.into_iter().chain(others).flat_map(|(role, direction)| {

@@ -8,6 +8,7 @@
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
 //!   `ending.rs`: what is found when it is over.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
+//!   `request_faults.rs`: cancels and reports on requests that the checker accepts, and that are wrong.
 //! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
 //!   a session. `stray_texts.rs`: texts that are not messages. `gaps.rs` and `heard.rs`: what of a session is not in the log.
 //! - `refused.rs`: what a side has announced and refuses. `batch.rs`: what is in a batch that is not permitted.
@@ -31,12 +32,13 @@ mod ids;
 mod lanes;
 mod lines;
 pub(crate) mod log;
-mod methods;
+pub(crate) mod methods;
 mod opening;
 pub(crate) mod progress;
 mod recent;
 mod refused;
 pub(crate) mod report;
+pub(crate) mod request_faults;
 pub(crate) mod requests;
 mod session;
 pub(crate) mod stray_texts;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use mcp_protocol_machine::IdTable;
+use mcp_protocol_machine::protocol::Strictness;
 use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::protocol::{RequestId, Side, Token};
 use mcp_runtime::{Violation, ViolationKind};
@@ -52,12 +53,24 @@ pub(crate) fn asker_of_unknown(violation: &Violation) -> Option<Side> {
     }
 }
 
+/// Messages that come one after the other. Between two streams nothing is known of the order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamNumber(pub(crate) u64);
+
+/// Where a message stands in a log, and in which stream it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeardAt {
+    pub(crate) place: Place,
+    pub(crate) stream: StreamNumber,
+}
+
 /// A request that has no reply.
 #[derive(Clone, Debug)]
 struct Running {
     place: Place,
     token: Option<Token>,
-    progress: Option<f64>,
+    /// What the last report has said, and in which stream.
+    progress: Option<(StreamNumber, f64)>,
     /// That it has no reply follows from a finding: it was not permitted, and runs all the same, or its reply is not one.
     is_excused: bool,
 }
@@ -74,18 +87,18 @@ pub(crate) struct Requests {
     before_step: Vec<(Side, RequestId)>,
 }
 
-/// The tokens or ids of what is over, each with the place where it ended.
+/// The tokens or ids of what is over, each with the message that ended it.
 #[derive(Clone, Debug, Default)]
 struct Over {
-    /// The number of the newest end for each of them, and where it stands.
-    places: IdTable<(Side, Token), (u64, Place)>,
+    /// The number of the newest end for each of them, and where it was heard.
+    places: IdTable<(Side, Token), (u64, HeardAt)>,
     /// The numbers of all ends in their order, and of some that are not in the table any more.
     order: VecDeque<(u64, (Side, Token))>,
     next: u64,
 }
 
 impl Over {
-    fn add(&mut self, token: (Side, Token), place: Place) {
+    fn add(&mut self, token: (Side, Token), heard: HeardAt) {
         while self.places.len() >= OVER
             && let Some((number, oldest)) = self.order.pop_front()
         {
@@ -99,12 +112,12 @@ impl Over {
                 .retain(|(number, token)| places.get(token).is_some_and(|(newest, _)| newest == number));
         }
         self.order.push_back((self.next, token.clone()));
-        self.places.insert(token, (self.next, place));
+        self.places.insert(token, (self.next, heard));
         self.next += 1;
     }
 
-    fn place(&self, by: Side, token: &Token) -> Option<Place> {
-        self.places.get(&(by, token.clone())).map(|(_, place)| *place)
+    fn end(&self, by: Side, token: &Token) -> Option<HeardAt> {
+        self.places.get(&(by, token.clone())).map(|(_, heard)| *heard)
     }
 
     /// It has begun again.
@@ -135,6 +148,22 @@ pub(crate) enum Step {
     Decreases { before: f64 },
     /// It is the same as before.
     Stays { before: f64 },
+}
+
+impl Step {
+    /// How bad it is.
+    pub(crate) fn level(self) -> Strictness {
+        match self {
+            Step::Decreases { .. } => Strictness::Must,
+            Step::Stays { .. } => Strictness::Should,
+        }
+    }
+
+    /// What was reported before.
+    pub(crate) fn before(self) -> f64 {
+        let (Step::Decreases { before } | Step::Stays { before }) = self;
+        before
+    }
 }
 
 impl Requests {
@@ -172,17 +201,17 @@ impl Requests {
     }
 
     /// A request of a side has its reply. Unless it goes on for some other reason, no progress follows.
-    pub(crate) fn answer(&mut self, by: Side, id: &RequestId, place: Place) {
+    pub(crate) fn answer(&mut self, by: Side, id: &RequestId, heard: HeardAt) {
         let Some(request) = self.running.remove(&(by, id.clone())) else { return };
         if let Some(token) = request.token {
-            self.answered.add((by, token), place);
+            self.answered.add((by, token), heard);
         }
     }
 
     /// A side has cancelled its request, and what is under way may still come; or one of the other side, which it ends so.
-    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId, place: Place) {
+    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId, heard: HeardAt) {
         if self.running.remove(&(by, id.clone())).is_some() {
-            self.cancelled.add((by, id.clone()), place);
+            self.cancelled.add((by, id.clone()), heard);
         } else {
             self.running.remove(&(by.other(), id.clone()));
         }
@@ -190,7 +219,7 @@ impl Requests {
 
     /// Where a side has cancelled a request of its own that has not begun again.
     pub(crate) fn cancelled(&self, by: Side, id: &RequestId) -> Option<Place> {
-        self.cancelled.place(by, id)
+        self.cancelled.end(by, id).map(|heard| heard.place)
     }
 
     /// A request of a side, or the cancel of one, did not arrive.
@@ -199,10 +228,16 @@ impl Requests {
         self.cancelled.remove(by, id);
     }
 
-    /// Progress of a request.
-    pub(crate) fn progress(&mut self, by: Side, id: &RequestId, progress: f64) -> Option<Step> {
+    /// Progress of a request. It is compared with the last that came in the same stream.
+    pub(crate) fn progress(
+        &mut self,
+        by: Side,
+        id: &RequestId,
+        progress: f64,
+        stream: StreamNumber,
+    ) -> Option<Step> {
         let request = self.running.get_mut(&(by, id.clone()))?;
-        let before = request.progress.replace(progress)?;
+        let (_, before) = request.progress.replace((stream, progress)).filter(|(last, _)| *last == stream)?;
         match progress.partial_cmp(&before)? {
             std::cmp::Ordering::Less => Some(Step::Decreases { before }),
             std::cmp::Ordering::Equal => Some(Step::Stays { before }),
@@ -210,9 +245,16 @@ impl Requests {
         }
     }
 
-    /// Where the reply stands to the request of a side that carried a token.
-    pub(crate) fn answered(&self, by: Side, token: &Token) -> Option<Place> {
-        self.answered.place(by, token)
+    /// The last progress of a request did not arrive: the one before it counts.
+    pub(crate) fn keep_progress(&mut self, by: Side, id: &RequestId, before: f64) {
+        if let Some((_, last)) = self.running.get_mut(&(by, id.clone())).and_then(|it| it.progress.as_mut()) {
+            *last = before;
+        }
+    }
+
+    /// Where the reply stands to the request of a side that carried a token, if it came in this stream.
+    pub(crate) fn answered(&self, by: Side, token: &Token, stream: StreamNumber) -> Option<Place> {
+        self.answered.end(by, token).filter(|reply| reply.stream == stream).map(|reply| reply.place)
     }
 
     /// That a request has no reply follows from what was found.
@@ -277,8 +319,14 @@ impl Requests {
 mod tests {
     use super::*;
 
+    const STREAM: StreamNumber = StreamNumber(0);
+
     fn at(line: u64) -> Place {
         Place { line, entry: None }
+    }
+
+    fn heard(line: u64) -> HeardAt {
+        HeardAt { place: at(line), stream: STREAM }
     }
 
     #[test]
@@ -286,16 +334,16 @@ mod tests {
         let (id, token) = (RequestId::Number(1), Token::from("t"));
         let mut requests = Requests::default();
         requests.open(Side::Client, &id, Some(token.clone()), at(1));
-        assert_eq!(requests.progress(Side::Client, &id, 1.0), None);
-        assert_eq!(requests.progress(Side::Client, &id, 1.0), Some(Step::Stays { before: 1.0 }));
-        assert_eq!(requests.progress(Side::Client, &id, 0.5), Some(Step::Decreases { before: 1.0 }));
-        assert_eq!(requests.answered(Side::Client, &token), None);
-        requests.answer(Side::Client, &id, at(5));
-        assert_eq!(requests.answered(Side::Client, &token), Some(at(5)));
-        assert_eq!(requests.answered(Side::Server, &token), None);
+        assert_eq!(requests.progress(Side::Client, &id, 1.0, STREAM), None);
+        assert_eq!(requests.progress(Side::Client, &id, 1.0, STREAM), Some(Step::Stays { before: 1.0 }));
+        assert_eq!(requests.progress(Side::Client, &id, 0.5, STREAM), Some(Step::Decreases { before: 1.0 }));
+        assert_eq!(requests.answered(Side::Client, &token, STREAM), None);
+        requests.answer(Side::Client, &id, heard(5));
+        assert_eq!(requests.answered(Side::Client, &token, STREAM), Some(at(5)));
+        assert_eq!(requests.answered(Side::Server, &token, STREAM), None);
         // Another request may carry the token again.
         requests.open(Side::Client, &RequestId::Number(2), Some(token.clone()), at(6));
-        assert_eq!(requests.answered(Side::Client, &token), None);
+        assert_eq!(requests.answered(Side::Client, &token, STREAM), None);
     }
 
     #[test]
@@ -304,11 +352,12 @@ mod tests {
         for number in 0..3_000 {
             let id = RequestId::Number(number);
             requests.open(Side::Client, &id, Some(id.clone()), at(1));
-            requests.answer(Side::Client, &id, at(2));
+            requests.answer(Side::Client, &id, heard(2));
         }
         assert_eq!(requests.answered.places.len(), OVER);
         assert!(requests.running.is_empty());
-        let answered = |number: i64| requests.answered(Side::Client, &RequestId::Number(number)).is_some();
+        let answered =
+            |number: i64| requests.answered(Side::Client, &RequestId::Number(number), STREAM).is_some();
         assert!(!answered(1_975) && answered(1_976) && answered(2_999));
     }
 
@@ -318,7 +367,7 @@ mod tests {
         for number in 0..5_000 {
             let id = RequestId::Number(number);
             requests.open(Side::Client, &id, Some(Token::from(number % 2)), at(1));
-            requests.answer(Side::Client, &id, at(2));
+            requests.answer(Side::Client, &id, heard(2));
         }
         assert_eq!(requests.answered.places.len(), 2);
         assert!(requests.answered.order.len() <= 2 * OVER);
@@ -328,17 +377,30 @@ mod tests {
     fn a_cancelled_request_is_known_until_its_id_begins_again() {
         let (id, mut requests) = (RequestId::Number(1), Requests::default());
         requests.open(Side::Client, &id, None, at(1));
-        requests.cancel(Side::Client, &id, at(2));
+        requests.cancel(Side::Client, &id, heard(2));
         assert_eq!(requests.cancelled(Side::Client, &id), Some(at(2)));
         assert_eq!(requests.cancelled(Side::Server, &id), None);
         requests.open(Side::Client, &id, None, at(3));
         assert_eq!(requests.cancelled(Side::Client, &id), None);
         // The other side ends it.
-        requests.cancel(Side::Server, &id, at(4));
+        requests.cancel(Side::Server, &id, heard(4));
         assert_eq!(requests.cancelled(Side::Server, &id), None);
         requests.open(Side::Client, &id, None, at(5));
-        requests.cancel(Side::Client, &id, at(6));
+        requests.cancel(Side::Client, &id, heard(6));
         requests.withdraw(Side::Client, &id);
         assert_eq!(requests.cancelled(Side::Client, &id), None);
+    }
+
+    #[test]
+    fn between_streams_nothing_is_known_of_the_order() {
+        let (id, token, other) = (RequestId::Number(1), Token::from("t"), StreamNumber(1));
+        let mut requests = Requests::default();
+        requests.open(Side::Client, &id, Some(token.clone()), at(1));
+        assert_eq!(requests.progress(Side::Client, &id, 2.0, STREAM), None);
+        assert_eq!(requests.progress(Side::Client, &id, 1.0, other), None);
+        assert_eq!(requests.progress(Side::Client, &id, 1.0, other), Some(Step::Stays { before: 1.0 }));
+        requests.answer(Side::Client, &id, heard(4));
+        assert_eq!(requests.answered(Side::Client, &token, other), None);
+        assert_eq!(requests.answered(Side::Client, &token, STREAM), Some(at(4)));
     }
 }

@@ -21,7 +21,8 @@ use super::ids::Ids;
 use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
-use super::requests::{Requests, progress_of};
+use super::request_faults::{MessageTexts, RequestFault};
+use super::requests::{HeardAt, Requests};
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
@@ -52,6 +53,8 @@ pub(crate) struct JudgedSession {
     texts: StrayTexts,
     /// The log says where each session begins: no message of this one begins another.
     is_marked: bool,
+    /// Another session seems to have begun before this one was open.
+    overlaps: bool,
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
     recent: RecentMessages,
@@ -96,6 +99,7 @@ impl JudgedSession {
             fallback: Fallback::default(),
             texts: StrayTexts::default(),
             is_marked: false,
+            overlaps: false,
             observed: Vec::new(),
             recent: RecentMessages::default(),
             summary: Summary::of_session(),
@@ -193,7 +197,8 @@ impl JudgedSession {
         }
         self.heard.note(sender);
         let is_alone = observed.len() == 1;
-        for one in &observed {
+        let texts = MessageTexts::of(message.bytes());
+        for (index, one) in observed.iter().enumerate() {
             self.summary.count(one.kind);
             // What stands in a log was passed on.
             let runs = self.eras.observer_mut(era).passed_on(one);
@@ -201,7 +206,7 @@ impl JudgedSession {
                 self.requests.open_early(sender, id, one.token.clone(), place);
             }
             let text = is_alone.then_some(message.bytes());
-            self.note_request(said, one, text, era, found);
+            self.note_request(said, one, || texts.get(index), era, found);
             self.requests.excuse_other_type(one);
             self.requests.excuse_other_side(one);
             self.note_opening(era, one);
@@ -235,7 +240,7 @@ impl JudgedSession {
         let Said { place, sender, .. } = said;
         let era = self.eras.era(sender, message);
         for one in self.eras.observe(era, sender, message) {
-            self.note_request(said, &one, None, era, found);
+            self.note_request(said, &one, || None, era, found);
             self.note_step(place, &one, era, found);
         }
         Taken::Judged
@@ -255,12 +260,7 @@ impl JudgedSession {
         for message in messages {
             let Some((era, one)) = self.recent.take(&message, &self.eras) else { continue };
             self.eras.observer_mut(era).withdraw(&one);
-            let request = match one.kind {
-                ObservedKind::Request => &one.id,
-                ObservedKind::Notification => &one.about,
-                _ => &None,
-            };
-            request.iter().for_each(|id| self.requests.withdraw(Side::Client, id));
+            self.requests.not_received(&one);
             if advances(&one) {
                 let early = self.causes.wait(self.eras.owed());
                 self.summary.emit(early, found);
@@ -397,14 +397,17 @@ impl JudgedSession {
             && self.requests.place(Side::Client, id).is_none()
     }
 
-    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one log.
+    /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one
+    /// log, or a log that shows each message twice.
     fn note_overlap(&mut self, place: Place, observed: &Observed, violation: &Violation) {
-        let is_running = matches!(violation.kind, ViolationKind::DuplicateId { running: Some(_) });
         let begins = |message| self.eras.handshake().begins_session(message);
-        if is_running && observed.sender == Side::Client && observed.message.is_some_and(begins) {
+        if runs_already(violation) && observed.sender == Side::Client && observed.message.is_some_and(begins)
+        {
+            self.overlaps = true;
             self.summary.not_observed(format!(
                 "which session each message belongs to, if line {} begins another one: a log of several clients at once \
-                 needs the name of its session with each message, as `session`",
+                 needs the name of its session with each message, as `session`; if the log shows each message twice, \
+                 leave one of them out",
                 place.line
             ));
         }
@@ -435,89 +438,38 @@ impl JudgedSession {
         self.report(Some(finding), found);
     }
 
-    /// Notes what a message says of requests and their progress.
-    fn note_request(
+    /// Notes what a message does with a request, and finds what is wrong with that.
+    fn note_request<'a>(
         &mut self,
         said: Said,
         observed: &Observed,
-        message: Option<&[u8]>,
+        text: impl FnOnce() -> Option<&'a [u8]>,
         era: Era,
         found: &mut Vec<Finding>,
     ) {
         let place = said.place;
-        let (sender, other) = (observed.sender, observed.sender.other());
-        match (observed.kind, &observed.id, observed.step) {
-            (ObservedKind::Request, Some(id), step) => {
-                if sender == Side::Client {
-                    self.ids.note(id);
-                }
-                if step.is_some_and(|step| !step.is_dropped()) {
-                    self.requests.open(sender, id, observed.token.clone(), place);
-                }
-            }
-            (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) => {
-                self.requests.answer(other, id, place);
-            }
-            (ObservedKind::Notification, _, Some(step)) => {
-                let table =
-                    observed.message.and_then(|index| self.eras.observer(era).protocol().message(index));
-                let Some(table) = table else { return };
-                if let (Some(_), Some(id)) = (&table.cancels, &observed.about) {
-                    let before = self.requests.cancelled(sender, id).filter(|_| step.is_dropped());
-                    if !step.is_dropped() {
-                        self.requests.cancel(sender, id, place);
-                    }
-                    let state = || self.eras.observer(era).state();
-                    let name = || self.name(observed, era);
-                    let finding = before.map(|before| {
-                        wording::cancelled_twice(place, sender, state(), (&name(), id), before)
-                    });
-                    self.report(finding, found);
-                } else if table.reports.is_some() {
-                    let finding = self.progress(said, observed, step, message, era);
-                    self.report(finding, found);
-                }
-            }
-            _ => {}
+        if let (ObservedKind::Request, Some(id), Side::Client) =
+            (observed.kind, &observed.id, observed.sender)
+        {
+            self.ids.note(id);
         }
-    }
-
-    /// Judges a report on a request of the other side.
-    fn progress(
-        &mut self,
-        Said { place, kind, .. }: Said,
-        observed: &Observed,
-        step: StepKind,
-        message: Option<&[u8]>,
-        era: Era,
-    ) -> Option<Finding> {
-        let asker = observed.sender.other();
-        let token = observed.token.as_ref()?;
-        let state = || self.eras.observer(era).state();
-        if step == StepKind::Swallowed {
-            let reply = self.requests.answered(asker, token)?;
+        let observer = self.eras.observer(era);
+        let heard = HeardAt { place, ..HeardAt::default() };
+        let Some(fault) = self.requests.note(observed, observer.protocol(), text, heard) else { return };
+        if let (RequestFault::LateReport { .. }, RecordKind::Streamed) = (&fault, said.kind) {
             // The log does not say when it came.
-            if kind == RecordKind::Streamed {
-                self.summary.not_observed(format!(
-                    "when the progress in line {} came: it is taken as coming before the reply",
-                    place.line
-                ));
-                return None;
-            }
-            let name = self.name(observed, era);
-            return Some(wording::progress_after_reply(
-                place,
-                observed.sender,
-                state(),
-                (&name, token),
-                reply,
+            self.summary.not_observed(format!(
+                "when the progress in line {} came: it is taken as coming before the reply",
+                place.line
             ));
+            return;
         }
-        let about = observed.about.as_ref()?;
-        let progress = progress_of(message?)?;
-        let step = self.requests.progress(asker, about, progress)?;
-        let progress = (about, progress);
-        Some(wording::progress_that_does_not_increase(place, observed.sender, state(), progress, step))
+        let same = fault.same(observed);
+        if !self.causes.count(&same, place) {
+            self.causes.remember(same, place);
+            let finding = fault.finding(place, observed, observer.protocol(), observer.state());
+            self.summary.emit(Some(finding), found);
+        }
     }
 
     /// Notes what the observer says of a message.
@@ -562,6 +514,14 @@ impl JudgedSession {
                         finding.hint = wording::hint_of_other_type(&meant);
                     }
                     let explained = self.left_out.explain(finding, violation);
+                    if self.overlaps && runs_already(violation) {
+                        // Where two sessions overlap, their ids do.
+                        let same = Same::of_request(observed.sender, "uses ids that run".to_owned());
+                        if self.causes.count(&same, place) {
+                            continue;
+                        }
+                        self.causes.remember(same, place);
+                    }
                     let judged = Some((violation, self.eras.observer(era)));
                     let finding = explained.and_then(|it| self.causes.distinct(it, judged));
                     let finding = match (&violation.kind, self.may_be_announced(violation, era)) {
@@ -711,12 +671,6 @@ impl JudgedSession {
         self.summary.emit(finding, found);
     }
 
-    /// The method of a message, in a sentence.
-    fn name(&self, observed: &Observed, era: Era) -> String {
-        let table = observed.message.and_then(|index| self.eras.observer(era).protocol().message(index));
-        table.map_or_else(|| "the message".to_owned(), |table| format!("`{}`", table.method))
-    }
-
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         self.emit_held(found);
@@ -745,4 +699,9 @@ impl JudgedSession {
     pub(crate) fn standing(&self) -> (String, usize) {
         (self.eras.handshake().state(), self.eras.handshake().owes().len())
     }
+}
+
+/// Whether a message has the id of a request that runs.
+fn runs_already(violation: &Violation) -> bool {
+    matches!(violation.kind, ViolationKind::DuplicateId { running: Some(_) })
 }

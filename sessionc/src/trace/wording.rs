@@ -66,12 +66,12 @@ pub(crate) fn complaint(place: Place, sender: Side, state: String, problem: &str
     }
 }
 
-/// What to do about a report that is late.
-pub(crate) const BEFORE_THE_REPLY: &str = "stop reporting before the reply is sent";
-
-/// What is wrong with a report on a request that has its reply.
-pub(crate) fn late_report(name: &str, token: &Token) -> String {
-    format!("{name} carries the token {token} of a request that has its reply")
+/// `, in line 7`; nothing where what is judged does not stand in a log.
+fn in_line(place: Place) -> String {
+    match place == Place::default() {
+        true => String::new(),
+        false => format!(", in line {}", place.line),
+    }
 }
 
 /// Progress of a request that has its reply; with the name of the report and its token.
@@ -91,27 +91,30 @@ pub(super) fn progress_after_reply(
         state,
         expected: vec!["nothing after the reply".to_owned()],
         got: format!("{name} with the token {token}"),
-        message: format!("{}, in line {}", late_report(name, token), reply.line),
-        hint: BEFORE_THE_REPLY.to_owned(),
+        message: format!(
+            "{name} carries the token {token} of a request that has its reply{}",
+            in_line(reply)
+        ),
+        hint: "stop reporting before the reply is sent".to_owned(),
     }
 }
 
 /// Progress of a request, which is not more than before.
-pub(crate) fn progress_that_does_not_increase(
+pub(super) fn progress_that_does_not_increase(
     place: Place,
     sender: Side,
     state: String,
     (about, progress): (&RequestId, f64),
     step: Step,
 ) -> Finding {
-    let (level, before, how) = match step {
-        Step::Decreases { before } => (Strictness::Must, before, "decreases"),
-        Step::Stays { before } => (Strictness::Should, before, "does not increase"),
+    let (before, how) = match step {
+        Step::Decreases { before } => (before, "decreases"),
+        Step::Stays { before } => (before, "does not increase"),
     };
     Finding {
         place,
         code: Code::Progress,
-        level,
+        level: step.level(),
         blame: Some(sender),
         rule: None,
         state,
@@ -140,9 +143,9 @@ pub(super) fn cancelled_twice(
         expected: Vec::new(),
         got: format!("{name} of the request {id}"),
         message: format!(
-            "{name} names the id {id}, which the {} has cancelled before, in line {}",
+            "{name} names the id {id}, which the {} has cancelled before{}",
             sender.word(),
-            before.line
+            in_line(before)
         ),
         hint: "cancel each request once".to_owned(),
     }

@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 19] = [
+pub(crate) const TESTS: [Test; 20] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -37,6 +37,7 @@ pub(crate) const TESTS: [Test; 19] = [
     }),
     ("a_client_that_names_no_session_is_named", || run(a_client_that_names_no_session_is_named())),
     ("what_is_not_a_message_passes", || run(what_is_not_a_message_passes())),
+    ("progress_in_one_stream_increases", || run(progress_in_one_stream_increases())),
 ];
 
 fn run(test: impl Future<Output = ()>) {
@@ -553,4 +554,26 @@ async fn what_is_not_a_message_passes() {
     let foreign = guard.post(None, INITIALIZE).header("host", "evil.example").send().await.unwrap();
     assert_eq!(foreign.headers()["x-host"], "evil.example");
     guard.stop();
+}
+
+async fn progress_in_one_stream_increases() {
+    let call = CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}");
+    let server = Server::start("stands still").await;
+    let guard = Guard::start(&server.url, &[]);
+    let session = guard.initialize().await;
+    guard.ask(Some(&session), &call).await;
+    let reports = guard.stop();
+    let [stays, decreases] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    let said = "server: the progress of the request 2";
+    assert!(stays.contains(&format!("{said} does not increase: 5 follows 5: increase")), "{reports}");
+    assert!(decreases.contains(&format!("{said} decreases: 4 follows 5: increase")), "{reports}");
+
+    let server = Server::start("reports late").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let session = guard.initialize().await;
+    let (_, last) = guard.ask(Some(&session), &call).await;
+    assert!(last["result"].is_object(), "{last}");
+    let reports = guard.stop();
+    assert!(reports.contains("dropped: `notifications/progress` carries the token 7"), "{reports}");
+    assert_eq!(reports.lines().count(), 1, "{reports}");
 }

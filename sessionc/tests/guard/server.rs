@@ -78,7 +78,7 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
                     let params = json!({ "progressToken": token, "progress": progress });
                     json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
                 };
-                vec![report(5), report(5), report(4), text("called".into())]
+                vec![report(5), report(5), report(4), report(5), text("called".into())]
             }
             "nameless" => {
                 let error = json!({ "code": -32603, "message": "failed" });

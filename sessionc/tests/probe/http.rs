@@ -13,23 +13,40 @@ use super::server::Session;
 
 type Sessions = Arc<Mutex<HashMap<String, Session>>>;
 
-/// What a server of the manner `streams` has to know: how many POSTs each session had, and which have replied to what the server
-/// has asked in its stream.
+/// What a server has to know whose sessions have streams: how many POSTs each session had, which have replied to what
+/// the server has asked in its stream, and which are deleted.
 #[derive(Default)]
 struct Streams {
+    /// It asks when the session is deleted, and not before.
+    is_late: bool,
+    deleted: Mutex<HashSet<String>>,
+    delete: Condvar,
     posts: Mutex<HashMap<String, usize>>,
     replied: Mutex<HashSet<String>>,
     reply: Condvar,
 }
 
 impl Streams {
-    /// The server asks in the stream until the client goes.
-    fn serve(&self, stream: &mut TcpStream, reader: &mut BufReader<TcpStream>) {
+    /// The server asks in the stream until the client goes, or until the session is deleted.
+    fn serve(&self, session: &str, stream: &mut TcpStream, reader: &mut BufReader<TcpStream>) {
         let asked = r#"{"jsonrpc":"2.0","id":"in the stream","method":"counter/total"}"#;
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
         // The session may be over already.
-        let _ = write!(stream, "{head}event: message\ndata: {asked}\n\n");
-        let _ = reader.read(&mut [0]);
+        let _ = write!(stream, "{head}");
+        if self.is_late {
+            let is_open = |deleted: &mut HashSet<String>| !deleted.contains(session);
+            let deleted = self.deleted.lock().unwrap();
+            drop(self.delete.wait_timeout_while(deleted, Duration::from_secs(20), is_open).unwrap());
+        }
+        let _ = write!(stream, "event: message\ndata: {asked}\n\n");
+        if !self.is_late {
+            let _ = reader.read(&mut [0]);
+        }
+    }
+
+    fn delete(&self, session: &str) {
+        self.deleted.lock().unwrap().insert(session.to_owned());
+        self.delete.notify_all();
     }
 
     /// A POST that names its session. The second one, which is the third of the session, has its answer when the client has
@@ -58,11 +75,12 @@ impl Streams {
 pub(crate) fn start(manner: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/counter", listener.local_addr().unwrap());
-    let (sessions, streams) = (Sessions::default(), Arc::new(Streams::default()));
+    let is_late = manner == "streams late";
+    let (sessions, streams) = (Sessions::default(), Arc::new(Streams { is_late, ..Streams::default() }));
     thread::spawn(move || {
         for stream in listener.incoming() {
             let (sessions, streams) = (Arc::clone(&sessions), Arc::clone(&streams));
-            let streams = (manner == "streams").then_some(streams);
+            let streams = manner.starts_with("streams").then_some(streams);
             let manner = if streams.is_some() { "correct" } else { manner };
             thread::spawn(move || connection(stream.unwrap(), manner, &sessions, streams.as_deref()));
         }
@@ -74,20 +92,21 @@ fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions, 
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some((method, headers, body)) = request(&mut reader) {
         if method == "GET" {
-            if let Some(streams) = streams {
-                return streams.serve(&mut stream, &mut reader);
+            if let (Some(streams), Some(session)) = (streams, headers.get("mcp-session-id")) {
+                return streams.serve(session, &mut stream, &mut reader);
             }
             write!(stream, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n").unwrap();
             continue;
         }
         let session = headers.get("mcp-session-id").filter(|_| method == "POST");
-        if let (Some(streams), Some(session)) = (streams, session) {
+        if let (Some(streams), Some(session)) = (streams.filter(|streams| !streams.is_late), session) {
             streams.take(session, &body);
         }
         let mut sessions = sessions.lock().unwrap();
         let fresh = sessions.len().to_string();
         let id = headers.get("mcp-session-id").cloned().unwrap_or(fresh);
         if method == "DELETE" {
+            streams.iter().for_each(|streams| streams.delete(&id));
             // The id stays taken, so that the next session has another one.
             write!(stream, "HTTP/1.1 204 No Content\r\n\r\n").unwrap();
             continue;
@@ -110,11 +129,11 @@ fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions, 
             }
         };
         let length = text.len();
-        write!(
+        // The client may be gone already.
+        let _ = write!(
             stream,
             "HTTP/1.1 {status}\r\nMcp-Session-Id: {id}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{text}"
-        )
-        .unwrap();
+        );
     }
 }
 

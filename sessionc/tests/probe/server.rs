@@ -81,8 +81,11 @@ fn serve_mcp(revision: &str, complains: bool) {
     }
 }
 
-/// A server of LSP that refuses all requests but `initialize`, and exits when it is asked to: with 1, as nothing was shut down.
-fn serve_lsp() {
+/// A server of LSP that refuses all requests but `initialize`, and that if it does not have what it has to have. It
+/// exits when it is asked to: with 1, as nothing was shut down. A slow one shuts down, and takes some time for what
+/// comes then.
+fn serve_lsp(is_slow: bool) {
+    let mut is_down = false;
     let mut input = stdin().lock();
     let mut head = String::new();
     while input.read_line(&mut head).unwrap() > 0 {
@@ -96,13 +99,23 @@ fn serve_lsp() {
         let message: Value = serde_json::from_slice(&body).unwrap();
         let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
         match message["method"].as_str() {
+            Some("initialize") if message["params"].get("processId").is_none() => {
+                answer["error"] = json!({ "code": -32602, "message": "missing field `processId`" });
+            }
             Some("initialize") => {
                 answer["result"] = json!({ "capabilities": { "textDocumentSync": { "openClose": true } } });
             }
             Some("exit") => std::process::exit(1),
+            Some("shutdown") if is_slow && !is_down => {
+                is_down = true;
+                answer["result"] = Value::Null;
+            }
             _ => answer["error"] = json!({ "code": -32601, "message": "no such method" }),
         }
         if !message["id"].is_null() {
+            if is_down && answer["error"].is_object() {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
             let answer = answer.to_string();
             print!("Content-Length: {}\r\n\r\n{answer}", answer.len());
             std::io::stdout().flush().unwrap();
@@ -115,7 +128,7 @@ fn serve_lsp() {
 pub(crate) fn serve(manner: &str) {
     match manner {
         "mcp" | "mcp that complains" => return serve_mcp("2025-11-25", manner != "mcp"),
-        "lsp" => return serve_lsp(),
+        "lsp" | "slow lsp" => return serve_lsp(manner != "lsp"),
         "mcp of another revision" => return serve_mcp("2031-01-01", false),
         _ => {}
     }

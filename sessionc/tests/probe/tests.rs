@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 25] = [
+const TESTS: [(&str, fn()); 27] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
@@ -25,6 +25,11 @@ const TESTS: [(&str, fn()); 25] = [
     ("a_sub_session_is_opened_where_the_server_goes_on", a_sub_session_is_opened_where_the_server_goes_on),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
     ("a_server_may_exit_when_it_is_asked_to", a_server_may_exit_when_it_is_asked_to),
+    (
+        "an_answer_may_take_its_time_where_nothing_can_be_asked",
+        an_answer_may_take_its_time_where_nothing_can_be_asked,
+    ),
+    ("params_that_only_the_user_knows_are_asked_for", params_that_only_the_user_knows_are_asked_for),
     ("a_revision_that_is_not_known_is_said", a_revision_that_is_not_known_is_said),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
@@ -244,15 +249,59 @@ fn a_server_may_exit_when_it_is_asked_to() {
     let trials = run.trials();
     let exit = trials.iter().find(|trial| trial["offence"] == "exit").unwrap();
     let said = (&exit["reaction"], &exit["afterwards"], &exit["fault"]);
-    // A state behind a message whose key only the user knows.
+    // Its payloads have no shapes: what the client sends is shipped.
     let arguments = ["probe", "--protocol", "lsp", "--wait", "0", "--only", "exit"];
     let run = sessionc(&[&arguments[..], &server].concat());
-    let open = run.lines().into_iter().find(|line| line["kind"] == "not reached" && line["state"] == "Open");
-    let why = open.unwrap()["why"].clone();
-    let said_why = "`textDocument/didOpen` does not carry the key `document`, which says what it belongs to: give its params with \
-                    `--samples`";
-    assert_eq!(why, said_why);
+    let states = &run.lines().pop().unwrap()["states"];
+    assert!(states.as_array().unwrap().contains(&"Open".into()), "{states}");
     assert_eq!(said, (&json!("exited with 1"), &json!("session over"), &Value::Null), "{exit}");
+}
+
+fn an_answer_may_take_its_time_where_nothing_can_be_asked() {
+    let server = std::env::current_exe().unwrap();
+    let arguments = ["probe", "--protocol", "lsp", "--wait", "0", "--state", "ShutDown", "--format", "json"];
+    let server = ["--only", "workspace/symbol", "--", server.to_str().unwrap(), "serve", "slow lsp"];
+    let run = sessionc(&[&arguments[..], &server].concat());
+    let [trial] = run.trials().try_into().unwrap();
+    assert_eq!((&trial["reaction"], &trial["fault"]), (&"error -32601".into(), &Value::Null), "{trial}");
+}
+
+fn params_that_only_the_user_knows_are_asked_for() {
+    let server = std::env::current_exe().unwrap();
+    let server = ["--wait", "0", "--format", "json", "--", server.to_str().unwrap(), "serve", "lsp"];
+    // A message whose key only the user knows, and one with params that the server does not accept.
+    let protocol = r#"protocol Texts "1"
+request Initialize "initialize" (desk::Opening) -> Opened (desk::Opened)
+notification DidOpen "textDocument/didOpen" (desk::Text)
+notification DidClose "textDocument/didClose" (desk::Text)
+key text = DidOpen.uri | DidClose.uri
+client Editor
+server Desk = dual Editor
+Editor = !Initialize . ?Opened . Ready
+Ready = *( !DidOpen . Open )
+Open = !DidClose . End
+"#;
+    let file = std::env::temp_dir().join(format!("texts-{}.session", std::process::id()));
+    std::fs::write(&file, protocol).unwrap();
+    let samples = file.with_extension("json");
+    std::fs::write(&samples, r#"{ "initialize": { "processId": null } }"#).unwrap();
+    let (path, samples) = (file.to_str().unwrap(), samples.to_str().unwrap());
+    let ask =
+        |more: &[&str]| sessionc(&[&["probe", path, "--framing", "content-length"], more, &server].concat());
+    let how = |method: &str| {
+        let file = format!("`{{ \"{method}\": {{ … }} }}`");
+        format!("write {file} with params that it accepts into a file, and name that with `--samples`")
+    };
+    let said = ask(&[]).err;
+    assert!(
+        said.trim_end().ends_with(&format!("if the server supports it, {}", how("initialize"))),
+        "{said}"
+    );
+    let run = ask(&["--samples", samples]);
+    let open = run.lines().into_iter().find(|line| line["kind"] == "not reached" && line["state"] == "Open");
+    let why = open.unwrap_or_else(|| panic!("{} {}", run.out, run.err))["why"].clone();
+    let lacks = "`textDocument/didOpen` does not carry the key `text`, which says what it belongs to";
+    assert_eq!(why, format!("{lacks}: {}", how("textDocument/didOpen")));
 }
 
 fn a_revision_that_is_not_known_is_said() {
@@ -350,10 +399,13 @@ fn what_a_server_sends_by_itself_over_http_is_a_fault() {
 }
 
 fn what_a_server_sends_in_the_stream_of_its_session_is_a_fault() {
-    let run = probe_over_http("streams");
-    assert_eq!(run.code, 1, "{}{}", run.out, run.err);
-    let [total] = sent_by_itself(&run).try_into().unwrap();
-    assert_eq!((&total["message"], &total["level"]), (&"counter/total".into(), &"must".into()));
+    // The last one sends it when the session is deleted, and ends the stream.
+    for manner in ["streams", "streams late"] {
+        let run = probe_over_http(manner);
+        assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+        let [total] = sent_by_itself(&run).try_into().unwrap();
+        assert_eq!((&total["message"], &total["level"]), (&"counter/total".into(), &"must".into()));
+    }
 }
 
 fn states_and_offences_can_be_chosen() {

@@ -94,9 +94,13 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         Collected::Long(..) => Some(guarded.too_long()),
         Collected::Whole(_) => None,
     };
-    let judgement = match &problem {
-        Some(problem) => session.lock().session.unjudged(Side::Client, collected.beginning(), problem),
-        None => session.lock().session.take(Side::Client, collected.beginning()),
+    let judgement = {
+        let mut judged = session.lock();
+        let stream = judged.stream();
+        match &problem {
+            Some(problem) => judged.session.unjudged(Side::Client, collected.beginning(), problem),
+            None => judged.session.take(Side::Client, stream, collected.beginning()),
+        }
     };
     let opens = opens && judgement.remarks.is_empty();
     let opening = opens.then(|| collected.beginning().to_vec());
@@ -110,9 +114,11 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
             Body::from(batch)
         }
     };
+    let stream = session.lock().stream();
     let reply = Reply {
         guarded: Arc::clone(&guarded),
         session: session.clone(),
+        stream,
         asked,
         sent: judgement.passed,
         opening,
@@ -145,7 +151,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
         return unreadable(reply, response, "a compressed answer is not judged");
     }
     if content == ContentKind::Events && status.is_success() {
-        return stream(reply, response);
+        return judge_events(reply, response);
     }
     let (parts, body) = response.into_parts();
     let collected = match Collected::read(body, guarded.limit).await {
@@ -249,9 +255,11 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
     }
     headers.remove(LAST_EVENT);
     let headers = without_length(headers);
+    let stream = session.lock().stream();
     let reply = Reply {
         guarded,
         session,
+        stream,
         asked: Vec::new(),
         sent: Passed::default(),
         opening: None,
@@ -262,11 +270,11 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
     if is_compressed(response.headers()) {
         return unreadable(reply, response, "a compressed answer is not judged");
     }
-    stream(reply, response)
+    judge_events(reply, response)
 }
 
 /// An answer that is judged event by event. What is stopped changes its length.
-fn stream(reply: Reply, mut response: Response<Body>) -> Response<Body> {
+fn judge_events(reply: Reply, mut response: Response<Body>) -> Response<Body> {
     if reply.guarded.enforces() {
         response.headers_mut().remove(CONTENT_LENGTH);
     }

@@ -18,6 +18,7 @@ use super::sessions::HttpSession;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::EnvelopeHead;
 use crate::guard::judge::{Forward, Judgement, Passed, answer};
+use crate::trace::requests::StreamNumber;
 
 /// What is wrong with an answer without a body.
 const IS_EMPTY: &str = "is empty: send the reply in it";
@@ -27,6 +28,8 @@ const IS_EMPTY: &str = "is empty: send the reply in it";
 pub(super) struct Reply {
     pub(super) guarded: Arc<Guarded>,
     pub(super) session: HttpSession,
+    /// The stream of messages that the answer is.
+    pub(super) stream: StreamNumber,
     /// The ids of the requests that it may answer.
     pub(super) asked: Vec<RequestId>,
     /// What the server was sent, as it was judged.
@@ -43,7 +46,7 @@ pub(super) struct Reply {
 impl Reply {
     /// Judges one message of the server, and sends it the errors for what is stopped.
     fn judge(&mut self, message: &[u8]) -> Judgement {
-        let judgement = self.session.lock().session.take(Side::Server, message);
+        let judgement = self.session.lock().session.take(Side::Server, self.stream, message);
         if judgement.forward == Forward::Whole
             && let Some(opening) = &self.opening
             && self.guarded.sessions.remember(opening, message)

@@ -13,6 +13,7 @@ use crate::files::Failure;
 use crate::guard::judge::{Judge, Policy};
 use crate::guard::session::{GuardedSession, Outputs};
 use crate::protocol::Chosen;
+use crate::trace::requests::StreamNumber;
 
 /// How many sessions are kept: of more, those that were used the longest time ago are forgotten.
 const KEPT: usize = 10_000;
@@ -63,11 +64,13 @@ struct KnownSession {
 #[derive(Clone, Debug)]
 pub(super) struct HttpSession(Arc<Mutex<Judged>>);
 
-/// A session, and the events of it that were judged.
+/// A session, the events of it that were judged, and its streams.
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) session: GuardedSession,
     events: VecDeque<u64>,
+    /// How many streams there were.
+    streams: u64,
 }
 
 /// Where a message belongs.
@@ -86,6 +89,12 @@ impl HttpSession {
 }
 
 impl Judged {
+    /// Another stream: a body that the client has posted, or an answer. Each has its own order.
+    pub(super) fn stream(&mut self) -> StreamNumber {
+        self.streams += 1;
+        StreamNumber(self.streams)
+    }
+
     /// Whether an event with this id was judged already: a stream that is resumed repeats it. From here on it was.
     pub(super) fn knows(&mut self, id: &[u8]) -> bool {
         let mut hasher = DefaultHasher::new();
@@ -168,7 +177,8 @@ impl Sessions {
         }
         let opens = opens && !is_let_through;
         let session = GuardedSession::new(Some(state.count), opens, judge, self.outputs.clone());
-        let session = HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new() })));
+        let session =
+            HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new(), streams: 0 })));
         Ok(Belongs::To { session, opens, stands_alone })
     }
 

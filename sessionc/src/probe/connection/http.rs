@@ -1,13 +1,16 @@
 //! A server of Streamable HTTP: each message is a POST, whose answer has messages of the server. Others may come in the stream
 //! that a GET opens.
 
+use std::future::pending;
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{sleep, timeout};
 
 use super::arrival::{Arrival, Ending, Rejection};
 use crate::event_stream::{EventCutter, Piece};
@@ -15,6 +18,10 @@ use crate::probe::head::{Head, REVISION, SESSION, repeated};
 
 /// The most bytes of one answer, or of one event.
 const LONGEST: usize = 64 << 20;
+
+/// How long the stream of a session that was deleted is read on, if the server does not end it; and how long the
+/// session waits for the head of the answer to the GET before it is deleted.
+const SETTLED: Duration = Duration::from_millis(100);
 
 /// What stands for the number of the sending where a message comes in the stream of the session.
 const STREAM: u64 = u64::MAX;
@@ -30,8 +37,30 @@ pub(crate) struct Http {
     answers: mpsc::UnboundedSender<Read>,
     arrivals: mpsc::UnboundedReceiver<Read>,
     sent: u64,
-    /// What reads the stream of the session, once that is asked for. It ends with the session.
-    stream: JoinSet<()>,
+    stream: SessionStream,
+    /// What reads the stream, and what deletes the session in the end. It stops with the session.
+    work: JoinSet<()>,
+}
+
+/// How far the stream of a session is.
+#[derive(Debug, Default)]
+enum SessionStream {
+    /// It was not asked for.
+    #[default]
+    Unasked,
+    /// The server is asked for it.
+    Asked(Arc<StreamEvents>),
+    /// The session is being deleted, and only what still comes is read.
+    Closing,
+}
+
+/// What the tasks of a stream wait for. Each comes once.
+#[derive(Debug, Default)]
+struct StreamEvents {
+    /// The server has answered the GET, or cannot be reached.
+    opened: Notify,
+    /// The server has answered the DELETE.
+    deleted: Notify,
 }
 
 /// What the task of a POST has read.
@@ -51,8 +80,8 @@ impl Http {
         let client = Client::builder().no_proxy().build().map_err(io::Error::other)?;
         // What a server sends is limited for each answer, and a session has a few of them.
         let (answers, arrivals) = mpsc::unbounded_channel();
-        let (headers, stream) = (HeaderMap::new(), JoinSet::new());
-        Ok(Http { client, url: url.to_owned(), headers, answers, arrivals, sent: 0, stream })
+        let (headers, stream, work) = (HeaderMap::new(), SessionStream::default(), JoinSet::new());
+        Ok(Http { client, url: url.to_owned(), headers, answers, arrivals, sent: 0, stream, work })
     }
 
     /// The head of a request that carries a message.
@@ -104,48 +133,86 @@ impl Http {
         }
     }
 
+    /// Waits for what comes next. Where the session is being deleted, it ends when its stream has.
     pub(super) async fn receive(&mut self) -> Arrival {
         loop {
-            match self.arrivals.recv().await {
-                Some(Read::Session(id)) => drop(self.headers.insert(SESSION, id)),
-                Some(Read::Arrival(arrival)) => {
+            let read = tokio::select! {
+                biased;
+                // This side holds a sender, so the queue does not end.
+                Some(read) = self.arrivals.recv() => read,
+                () = all_done(&mut self.work, &self.stream) => return Arrival::Ended(Ending::Closed),
+            };
+            match read {
+                Read::Session(id) => drop(self.headers.insert(SESSION, id)),
+                Read::Arrival(arrival) => {
                     if let Arrival::Finished(2..) | Arrival::Rejected(2.., _) = arrival {
                         self.listen();
                     }
                     return arrival;
                 }
-                // This side holds a sender, so the queue does not end.
-                None => return Arrival::Ended(Ending::Closed),
             }
         }
     }
 
     /// Asks for the stream of the session, as clients do once it is open. Not every server has one.
     fn listen(&mut self) {
-        if !self.has_session() || !self.stream.is_empty() {
+        if !self.has_session() || !matches!(self.stream, SessionStream::Unasked) {
             return;
         }
+        let events = Arc::new(StreamEvents::default());
+        self.stream = SessionStream::Asked(Arc::clone(&events));
         let request = self.client.get(&self.url).header(ACCEPT, "text/event-stream");
         let (request, answers) = (request.headers(self.headers.clone()), self.answers.clone());
-        self.stream.spawn(async move {
-            if let Ok(response) = request.send().await
-                && response.status().is_success()
-                && is_stream(&response)
-            {
-                // Where it ends, the session goes on.
-                let _ = read(response, STREAM, &answers).await;
+        self.work.spawn(async move {
+            let reading = async {
+                let response = request.send().await;
+                events.opened.notify_one();
+                if let Ok(response) = response
+                    && response.status().is_success()
+                    && is_stream(&response)
+                {
+                    // Where it ends, the session goes on.
+                    let _ = read(response, STREAM, &answers).await;
+                }
+            };
+            tokio::select! {
+                () = reading => {}
+                () = async { events.deleted.notified().await; sleep(SETTLED).await } => {}
             }
         });
     }
 
-    /// Deletes the session; not every server permits that.
-    pub(super) async fn end(mut self, deadline: Instant) {
-        self.stream.abort_all();
-        if self.has_session() {
-            let delete = self.client.delete(&self.url).headers(self.headers).send();
-            let _ = timeout_at(deadline, delete).await;
+    /// Deletes the session; not every server permits that. What the server has sent until then still arrives.
+    pub(super) fn close(&mut self) {
+        let before = std::mem::replace(&mut self.stream, SessionStream::Closing);
+        if !self.has_session() {
+            return;
         }
+        let delete = self.client.delete(&self.url).headers(self.headers.clone());
+        self.work.spawn(async move {
+            let events = match before {
+                SessionStream::Asked(events) => Some(events),
+                SessionStream::Unasked | SessionStream::Closing => None,
+            };
+            if let Some(events) = &events {
+                // A server that has deleted the session refuses to open its stream.
+                let _ = timeout(SETTLED, events.opened.notified()).await;
+            }
+            // The session is over, whatever the server says.
+            let _ = delete.send().await;
+            if let Some(events) = events {
+                events.deleted.notify_one();
+            }
+        });
     }
+}
+
+/// Waits until a session is deleted and its stream has ended.
+async fn all_done(work: &mut JoinSet<()>, stream: &SessionStream) {
+    if !matches!(stream, SessionStream::Closing) {
+        pending::<()>().await;
+    }
+    while work.join_next().await.is_some() {}
 }
 
 /// Whether an answer is a stream of events.

@@ -95,22 +95,21 @@ impl Connection {
         }
     }
 
-    /// Nothing more is sent: a process is shown the end of its input.
-    pub(crate) fn close_input(&mut self) {
-        if let Connection::Process(process) = self {
-            process.close_input();
+    /// Nothing more is asked: a process is shown the end of its input, and a session over HTTP is deleted. What the
+    /// server has sent still arrives, and then that it has ended.
+    pub(crate) fn close(&mut self) {
+        match self {
+            Connection::Process(process) => process.close_input(),
+            Connection::Http(http) => http.close(),
         }
     }
 
-    /// Ends the session, and the process of the server, which may take until a deadline. Returns the end of what the process
-    /// has written on its standard error.
+    /// Ends the process of the server, which may take until a deadline. Returns the end of what the process has written
+    /// on its standard error.
     pub(crate) async fn end(self, deadline: Instant) -> String {
         match self {
             Connection::Process(process) => process.end(deadline).await,
-            Connection::Http(http) => {
-                http.end(deadline).await;
-                String::new()
-            }
+            Connection::Http(_) => String::new(),
         }
     }
 }

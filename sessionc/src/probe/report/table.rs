@@ -34,7 +34,7 @@ pub(crate) fn text(results: &Results, width: Option<usize>) -> String {
     let mut text = rows(results, width);
     text.push_str(&faults(results, width));
     text.push_str(&unprompted(results, width));
-    text.push_str(&missing(results));
+    text.push_str(&missing(results, width));
     if let Some(unknown) = &results.unknown_revision {
         let version = results.version.as_deref().unwrap_or_default();
         text.push_str(&format!("\njudged by {} {version}: {unknown}\n", results.protocol));
@@ -166,13 +166,34 @@ pub(crate) fn quoted(name: &str) -> String {
     if name.contains(' ') { name.to_owned() } else { format!("`{name}`") }
 }
 
-fn missing(results: &Results) -> String {
+/// The states that were not reached, each cause once.
+fn not_reached(results: &Results, width: Option<usize>) -> String {
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (state, why) in &results.not_reached {
+        match causes.iter_mut().find(|(cause, _)| cause == why) {
+            Some((_, states)) => states.push(state),
+            None => causes.push((why, vec![state])),
+        }
+    }
+    let mut text = String::new();
+    for (why, states) in causes {
+        if let [state] = states.as_slice() {
+            text.push_str(&format!("  {state}: {why}\n"));
+            continue;
+        }
+        text.push_str(&format!("  {}: {why}\n", counted(states.len(), "state")));
+        let room = width.map_or(usize::MAX, |width| width.saturating_sub(2 * INDENT).max(NARROWEST));
+        for line in in_lines(&states.join(", "), room) {
+            text.push_str(&format!("    {line}\n"));
+        }
+    }
+    text
+}
+
+fn missing(results: &Results, width: Option<usize>) -> String {
     let mut text = String::new();
     if !results.not_reached.is_empty() {
-        text.push_str("\nstates that were not reached\n");
-        for (state, why) in &results.not_reached {
-            text.push_str(&format!("  {state}: {why}\n"));
-        }
+        text.push_str(&format!("\nstates that were not reached\n{}", not_reached(results, width)));
     }
     let skipped = results.trials.iter().filter_map(|trial| match &trial.outcome {
         Outcome::Skipped(why) => Some((trial, why)),
@@ -258,6 +279,22 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let line = |cells: [&str; 2]| cells.map(str::to_owned);
         assert_eq!(aligned(&[line(["a", "b"]), line(["ähm", ""])], None), "a    b\nähm\n");
+    }
+
+    #[test]
+    fn a_cause_for_which_states_were_not_reached_is_named_once() {
+        let not_reached = [("A", "one"), ("B", "other"), ("C", "one"), ("D", "one")];
+        let results = Results {
+            protocol: String::new(),
+            version: None,
+            unknown_revision: None,
+            reached: Vec::new(),
+            not_reached: not_reached.map(|(state, why)| (state.to_owned(), why.to_owned())).to_vec(),
+            trials: Vec::new(),
+            unprompted: Vec::new(),
+        };
+        let expected = "\nstates that were not reached\n  3 states: one\n    A, C, D\n  B: other\n";
+        assert_eq!(missing(&results, None), expected);
     }
 
     #[test]

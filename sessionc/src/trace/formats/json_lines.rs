@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_runtime::observer::{JsonReader, JsonValue, MessageText};
 use mcp_runtime::protocol::Side;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::document::without_place;
@@ -273,12 +274,48 @@ fn read_logged(
     match find_logged(place, object, &SaidAround::default(), DEEPEST, reader) {
         FoundLogged::Message => Ok(None),
         FoundLogged::Text(text) => Ok(Some(text)),
-        FoundLogged::Nothing => {
-            Err("the object has a message in it, and not as a member: write the message on the line, or \
-                               as `msg` with its `dir`"
-                .to_owned())
+        FoundLogged::Nothing => Err(match path_of_list(object.written()) {
+            Some(path) => format!(
+                "the object has messages in a list: write each element of it on a line of its own, as \
+                 `jq -c '{path}' FILE | sessionc trace … -` does"
+            ),
+            None => "the object has a message in it, and not as a member: write the message on the line, or \
+                     as `msg` with its `dir`"
+                .to_owned(),
+        }),
+    }
+}
+
+/// The elements of the lists in which an object has messages, as `jq` names them: `.hits.hits[]`.
+fn path_of_list(object: &str) -> Option<String> {
+    let has_message = |value: &&Value| value.to_string().contains("jsonrpc");
+    let (mut path, mut end) = (String::new(), 0);
+    let mut value: Value = serde_json::from_str(object).ok()?;
+    loop {
+        value = match value {
+            Value::Object(members) => {
+                let (name, member) = members.into_iter().find(|(_, member)| has_message(&member))?;
+                let is_word =
+                    !name.is_empty() && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+                match is_word {
+                    true => path.push_str(&format!(".{name}")),
+                    false => path.push_str(&format!("[{}]", Value::from(name))),
+                }
+                member
+            }
+            Value::Array(elements) => {
+                path.push_str("[]");
+                end = path.len();
+                elements.into_iter().find(|element| has_message(&element))?
+            }
+            _ => break,
+        };
+        if value.get("jsonrpc").is_some() {
+            break;
         }
     }
+    path.truncate(end);
+    (!path.is_empty()).then_some(path)
 }
 
 enum FoundLogged {
@@ -337,7 +374,14 @@ fn read_parts<'a>(
     let rare = parts.rare.as_deref();
     let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else {
         if is_of_inspector(direction, message) {
-            reader.silent("it has entries of MCP Inspector outside of their list: export the messages as a file once more");
+            return reader.silent(
+                "it has entries of MCP Inspector outside of their list: export the messages as a file once more",
+            );
+        }
+        if rare.is_none() && is_of_a_way(direction) && seems_object_of_message(message) {
+            // Whatever the way is called, this is no remark.
+            let (sender, kind) = (Sender::Unsaid, RecordKind::Sent);
+            return reader.message(Record { place, sender, session, kind, message: message.message() });
         }
         let Some(parts) = rare else { return };
         // Other directions are those of remarks, such as what a server writes on its standard error.
@@ -380,6 +424,26 @@ fn read_parts<'a>(
     }
 }
 
+/// Whether a direction may be a name for the way of a message. What a server writes on its standard error may have
+/// messages in it that went no way.
+fn is_of_a_way(direction: Part<'_>) -> bool {
+    let is_other = |name: Cow<'_, str>| {
+        let name = name.to_ascii_lowercase();
+        ["err", "log", "note", "guard"].iter().any(|word| name.contains(word))
+    };
+    direction.text().is_some_and(|name| !is_other(name))
+}
+
+/// Whether a value is an object with the member by which messages are known.
+fn seems_object_of_message(value: Part<'_>) -> bool {
+    #[derive(Deserialize)]
+    struct Marked<'a> {
+        #[serde(borrow, rename = "jsonrpc")]
+        _mark: &'a RawValue,
+    }
+    serde_json::from_str::<Marked<'_>>(value.written()).is_ok()
+}
+
 /// Whether this is an entry that MCP Inspector exports: it says what a message is in place of where it goes.
 fn is_of_inspector(direction: Part<'_>, message: Part<'_>) -> bool {
     let is_kind = |direction: Cow<'_, str>| matches!(&*direction, "request" | "response" | "notification");
@@ -405,6 +469,14 @@ pub(super) fn is_envelope(value: &[u8]) -> bool {
     parts.is_some_and(|parts| parts.is_envelope())
 }
 
+/// Whether a value is an object that has a message in it, and is neither a message nor an envelope.
+pub(super) fn is_logged(value: &[u8]) -> bool {
+    let value = str::from_utf8(value).ok().filter(|value| value.contains("jsonrpc"));
+    let mut json = JsonReader::default();
+    let parts = value.and_then(|value| EnvelopeParts::of_value(json.read(value)?));
+    parts.is_some_and(|parts| !parts.seems_message && (!parts.is_envelope() || parts.has_words()))
+}
+
 /// What is wrong with a line, or with an object in several lines. The number of the first line is said elsewhere.
 fn problem(error: &serde_json::Error) -> String {
     let (what, column) = (without_place(error), error.column());
@@ -416,7 +488,7 @@ fn problem(error: &serde_json::Error) -> String {
 
 /// The sender that a direction names.
 fn sender(direction: &str) -> Option<Sender> {
-    let as_usual = || direction.to_ascii_lowercase().replace([' ', '_'], "-");
+    let as_usual = || direction.to_ascii_lowercase().replace('→', "->").replace([' ', '_'], "-");
     sender_of(direction).or_else(|| sender_of(&as_usual()))
 }
 
@@ -478,6 +550,41 @@ mod tests {
         assert_eq!(notes.messages, expected.map(|(line, sender, text)| (line, sender, text.to_owned())));
         assert_eq!(notes.sessions[..3], [None, Some("s1".to_owned()), Some("7".to_owned())]);
         assert!(notes.broken.is_empty());
+    }
+
+    #[test]
+    fn a_way_may_have_any_name() {
+        let one = r#"{"jsonrpc":"2.0","method":"a"}"#;
+        let lines = [
+            (format!(r#"{{"direction":"client→server","message":{one}}}"#), Some(Sender::Is(Side::Client))),
+            (format!(r#"{{"direction":"Server → Client","message":{one}}}"#), Some(Sender::Is(Side::Server))),
+            (format!(r#"{{"direction":"upstream","message":{one}}}"#), Some(Sender::Unsaid)),
+            (format!(r#"{{"dir":"stderr","msg":{one}}}"#), None),
+            (r#"{"dir":"upstream","msg":"a jsonrpc client"}"#.to_owned(), None),
+        ];
+        for (line, sender) in lines {
+            let notes = notes(&line);
+            let senders = notes.messages.iter().map(|(_, sender, _)| *sender);
+            assert_eq!(
+                (senders.collect::<Vec<_>>(), notes.broken),
+                (Vec::from_iter(sender), vec![]),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_in_an_object_is_named_as_jq_names_it() {
+        let one = r#"{"jsonrpc":"2.0","method":"a"}"#;
+        let shown = Value::from(one).to_string();
+        for (object, path) in [
+            (format!(r#"{{"n":1,"events":[{{"message":{shown}}}]}}"#), ".events[]"),
+            (format!(r#"{{"hits":{{"hits":[{{}},{{"_source":{{"m":{shown}}}}}]}}}}"#), ".hits.hits[]"),
+            (format!(r#"{{"a b":[{{"c":[{one}]}}]}}"#), r#"["a b"][].c[]"#),
+        ] {
+            let notes = notes(&object);
+            assert!(notes.broken[0].1.contains(&format!("`jq -c '{path}' FILE |")), "{notes:?}");
+        }
     }
 
     #[test]

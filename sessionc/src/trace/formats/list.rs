@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use serde_json::value::RawValue;
 
 use super::inspector::{self, Export};
+use super::json_lines;
 use super::messages::Messages;
 use super::record::{LogReader, Place};
 use super::spread::Brackets;
@@ -25,7 +26,7 @@ pub(super) fn is_log(lines: &mut Lines<impl Read>, reader: &impl LogReader) -> i
     };
     // It is a batch whatever follows: a log that grows is not waited for.
     let list = lines.ahead().get(..end).unwrap_or_default();
-    if !begins_export(list) && !reader.goes_both_ways(list) {
+    if !begins_export(list) && !begins_logged(list) && !reader.goes_both_ways(list) {
         return Ok(false);
     }
     loop {
@@ -111,14 +112,21 @@ impl Content {
     }
 }
 
-/// Whether the first element of a list is one of what MCP Inspector exports.
-fn begins_export(list: &[u8]) -> bool {
+/// The first element of a list.
+fn first_element(list: &[u8]) -> Option<&[u8]> {
     let inside = list.get(1..).unwrap_or_default();
     let first = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>().next();
-    first
-        .and_then(Result::ok)
-        .map(|first| first.get().as_bytes())
-        .is_some_and(|first| !matches!(Content::of(first), Content::Messages))
+    first.and_then(Result::ok).map(|first| first.get().as_bytes())
+}
+
+/// Whether the first element of a list is one of what MCP Inspector exports.
+fn begins_export(list: &[u8]) -> bool {
+    first_element(list).is_some_and(|first| !matches!(Content::of(first), Content::Messages))
+}
+
+/// Whether the first element of a list is an object that has a message in it, as programs log it.
+fn begins_logged(list: &[u8]) -> bool {
+    first_element(list).is_some_and(json_lines::is_logged)
 }
 
 /// Whether another element begins in the line in which one ends.

@@ -1,6 +1,7 @@
 //! The messages in the lines of a log.
 
 use mcp_runtime::observer::JsonReader;
+use serde_json::value::RawValue;
 
 use super::client_logs::{ClientLine, ClientLog};
 use super::inspector::Export;
@@ -77,13 +78,33 @@ impl<R: LogReader> Messages<'_, R> {
     /// Takes an object or a list, or the text for people that it has in place of a message.
     #[inline]
     fn take_json(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
-        match json_lines::read(place, text, &mut self.json, self.reader)? {
-            Some(LoggedText { text, said }) => {
+        match json_lines::read(place, text, &mut self.json, self.reader) {
+            Ok(None) => Ok(()),
+            Ok(Some(LoggedText { text, said })) => {
                 let mut reader = said.fill(self.reader);
                 text::read(place, text.as_bytes(), &mut self.json, &mut reader).map(drop)
             }
-            None => Ok(()),
+            Err(problem) => self.take_several(place, text).ok_or(problem)?,
         }
+    }
+
+    /// Takes several objects that stand in one line, with nothing between them that ends a line. Each has its number.
+    /// Nothing is taken if these are not several.
+    #[cold]
+    fn take_several(&mut self, place: Place, text: &[u8]) -> Option<Result<(), String>> {
+        let all = || serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
+        let are_objects = all().all(|it| it.is_ok_and(|it| it.get().starts_with('{')));
+        if !are_objects || all().count() < 2 {
+            return None;
+        }
+        let mut taken = Ok(());
+        for (entry, object) in (1..).zip(all()) {
+            let Ok(object) = object else { continue };
+            let place = Place { entry: Some(entry), ..place };
+            let one = self.take_json(place, object.get().as_bytes());
+            taken = taken.and(one);
+        }
+        Some(taken)
     }
 
     /// Takes an entry of what MCP Inspector exports.

@@ -8,10 +8,12 @@ mod inspector;
 mod json_lines;
 mod list;
 mod messages;
+mod pieces;
 mod python;
 mod quoted;
 pub(crate) mod record;
 mod said_around;
+mod socat;
 mod spread;
 mod streams;
 mod text;
@@ -24,7 +26,9 @@ use serde::de::IgnoredAny;
 
 use client_logs::ClientLog;
 use messages::{Format, Messages};
+use pieces::{ContainerPiece, Pieces};
 use record::{Broken, LogReader, Place};
+use socat::BlockHeader;
 use spread::{Next, Spread};
 use vscode::VscodeTrace;
 
@@ -58,6 +62,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         list::read(&mut lines, &mut messages)?;
     }
     let mut spread: Option<Spread> = None;
+    let mut pieces = Pieces::default();
     while let Some(Line { number, text, is_whole }) = lines.next()? {
         let place = Place { line: number, entry: None };
         let Some(text) = text else {
@@ -67,6 +72,21 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
             continue;
         };
         let text = text.strip_prefix(BOM).unwrap_or(text);
+        if matches!(text.first(), Some(b'<' | b'>'))
+            && let Some(header) = BlockHeader::of(text)
+        {
+            messages.take_lines(spread.take());
+            return socat::read(&mut lines, header, messages.reader);
+        }
+        match pieces.take(place, text) {
+            ContainerPiece::Foreign => {}
+            ContainerPiece::GoesOn => continue,
+            ContainerPiece::Last(place, text) => {
+                messages.take_lines(spread.take());
+                messages.take(place, &text, is_whole);
+                continue;
+            }
+        }
         match spread.as_mut().map(|object| object.add(number, text)) {
             Some(Next::GoesOn) => continue,
             Some(Next::Ended) => {
@@ -85,6 +105,9 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         }
     }
     messages.take_lines(spread);
+    for (place, text) in pieces.end() {
+        messages.take(place, &text, false);
+    }
     messages.end();
     Ok(())
 }
@@ -355,7 +378,7 @@ mod tests {
             assert_eq!(found.broken, [], "{line}");
         }
         let broken = notes(&format!("{hidden}\n")).broken;
-        assert!(broken[0].1.contains("not as a member"), "{broken:?}");
+        assert!(broken[0].1.contains("`jq -c '.a[]' FILE"), "{broken:?}");
     }
 
     #[test]

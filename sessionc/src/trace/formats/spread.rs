@@ -74,7 +74,7 @@ impl Spread {
 
     /// Adds a line, if it belongs to the object.
     pub(super) fn add(&mut self, number: u64, line: &[u8]) -> Next {
-        let belongs = matches!(line.first(), Some(b' ' | b'\t' | b'}' | b']'));
+        let belongs = line.first().is_some_and(|first| goes_on_with(*first));
         if !belongs || self.text.len() + line.len() > LONGEST {
             return Next::Foreign;
         }
@@ -90,6 +90,11 @@ impl Spread {
         self.lines.push(SpreadLine { number, end: self.text.len() });
         if brackets.open == 0 { Next::Ended } else { Next::GoesOn }
     }
+}
+
+/// Whether a line that begins so may be a further line of an object.
+pub(super) fn goes_on_with(first: u8) -> bool {
+    matches!(first, b' ' | b'\t' | b'}' | b']')
 }
 
 /// How many brackets are open, and whether a text is.

@@ -144,8 +144,8 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
          with `sessionc guard --record`"
             .to_owned()
     } else if error.is_eof() || quoted::is_cut_off(message) {
-        "the message in the line does not end there: write each message whole, in one line; `socat -v` breaks those of more than \
-         8 KiB, and `sessionc guard --record` none"
+        "the message in the line does not end there: write each message whole, in one line, or record the session with \
+         `sessionc guard --record`"
             .to_owned()
     } else {
         format!("the message in the line cannot be read: {error}")
@@ -167,7 +167,7 @@ fn ends_with_bytes(text: &[u8]) -> bool {
 }
 
 /// Whether a text that is not JSON looks like a message. What stands before it, such as the name of a logger, does not count.
-fn seems_message(text: &[u8]) -> bool {
+pub(super) fn seems_message(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"jsonrpc").is_some()
 }
 

@@ -154,6 +154,58 @@ fn a_token_that_belongs_to_nothing_is_named_once() {
     assert_eq!(found.summary["again"], json!([{ "line": end + 1, "count": 2, "last": end + 3 }]));
 }
 
+/// Two calls that ask for progress: with the tokens `2` and `3`.
+fn two_calls() -> Vec<Message> {
+    let mut log: Vec<_> = messages("cancel-py130").into_iter().take(3).collect();
+    log.extend([2, 3].map(|id| {
+        let params = json!({ "name": "slow", "_meta": { "progressToken": id } });
+        (true, json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+    }));
+    log
+}
+
+fn report_on(token: u64, progress: u64) -> Value {
+    let params = json!({ "progressToken": token, "progress": progress });
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+}
+
+fn answer_to(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } })
+}
+
+#[test]
+fn progress_of_one_request_is_one_finding_of_each_kind() {
+    let mut log = two_calls();
+    let end = log.len() as u64;
+    // Lines 1 to 10: the first stays twice and decreases twice, the other stays.
+    let reports = [(2, 5), (2, 5), (2, 5), (2, 4), (2, 3), (3, 1), (3, 1), (3, 1), (2, 9), (2, 9)];
+    log.extend(reports.map(|(token, progress)| (false, report_on(token, progress))));
+    // Lines 11 to 14: late.
+    log.extend([answer_to(2), answer_to(3), report_on(2, 10), report_on(2, 11)].map(|it| (false, it)));
+    let found = trace(written(&log));
+    let expected = [2, 4, 7, 13].map(|line| (end + line, "progress".to_owned()));
+    assert_eq!(found.places(), expected, "{found:#?}");
+    let again = |line, count, last| json!({ "line": end + line, "count": count, "last": end + last });
+    let expected = json!([again(2, 2, 10), again(4, 1, 5), again(7, 1, 8), again(13, 1, 14)]);
+    assert_eq!(found.summary["again"], expected);
+}
+
+#[test]
+fn progress_in_a_batch_is_judged_as_any_other() {
+    let mut log: Vec<_> = two_calls();
+    // The first revision that has batches.
+    log[0].1["params"]["protocolVersion"] = json!("2025-03-26");
+    log[1].1["result"]["protocolVersion"] = json!("2025-03-26");
+    let end = log.len() as u64;
+    let batch = |messages: &[Value]| (false, json!(messages));
+    log.push(batch(&[report_on(2, 1), report_on(3, 1), report_on(2, 1)]));
+    log.push(batch(&[report_on(3, 0)]));
+    log.push(batch(&[answer_to(2), report_on(2, 2), answer_to(3)]));
+    let found = trace(written(&log));
+    let expected = [1, 2, 3].map(|line| (end + line, "progress".to_owned()));
+    assert_eq!(found.places(), expected, "{found:#?}");
+}
+
 #[test]
 fn a_subscription_that_was_not_understood_is_one_finding() {
     let log = messages("2026-07-28/rounds-ts240");

@@ -111,6 +111,29 @@ fn proxy(messages: &[Message]) -> String {
     messages.iter().map(line).collect()
 }
 
+/// What `socat -v` shows, of a program that reads no more than so many bytes at once.
+fn socat(messages: &[Message]) -> String {
+    const READ: usize = 100;
+    let (mut log, mut passed) = (String::new(), [0, 0]);
+    for (is_client, message) in messages {
+        let (way, from) = if *is_client { ('>', &mut passed[0]) } else { ('<', &mut passed[1]) };
+        for block in format!("{message}\n").as_bytes().chunks(READ) {
+            let (length, to) = (block.len(), *from + block.len() - 1);
+            let time = "2026/11/30 05:11:57.000123456";
+            log.push_str(&format!("{way} {time}  length={length} from={from} to={to}\n"));
+            *from += length;
+            for byte in block {
+                match byte {
+                    b'\\' => log.push_str("\\\\"),
+                    b'\n' | b' '..=b'~' => log.push(char::from(*byte)),
+                    _ => log.push('.'),
+                }
+            }
+        }
+    }
+    log
+}
+
 /// One list, in one line.
 fn list(messages: &[Message]) -> String {
     Value::from(messages.iter().map(|(_, message)| message.clone()).collect::<Vec<_>>()).to_string()
@@ -191,6 +214,7 @@ fn every_format_is_judged_alike() {
         ("python", python),
         ("python server", python_server),
         ("proxy", proxy),
+        ("socat", socat),
         ("archive", archive),
         ("marked archive", marked_archive),
         ("archive with note", archive_with_note),

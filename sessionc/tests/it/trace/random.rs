@@ -29,7 +29,7 @@ impl Numbers {
     }
 }
 
-const MISTAKES: [&str; 10] = [
+const MISTAKES: [&str; 11] = [
     "drop",
     "duplicate",
     "swap neighbours",
@@ -39,6 +39,7 @@ const MISTAKES: [&str; 10] = [
     "delete a member",
     "change a type",
     "decrease progress",
+    "repeat progress",
     "turn round",
 ];
 
@@ -52,7 +53,7 @@ fn plant(mistake: &str, messages: &mut Vec<Message>, numbers: &mut Numbers) -> O
         "delete a member" | "change a type" => {
             numbers.pick(messages, |message| members(message).is_some())?
         }
-        "decrease progress" => {
+        "decrease progress" | "repeat progress" => {
             numbers.pick(messages, |message| message["method"] == "notifications/progress")?
         }
         _ => numbers.below(messages.len()),
@@ -84,6 +85,10 @@ fn plant(mistake: &str, messages: &mut Vec<Message>, numbers: &mut Numbers) -> O
             let mut less = messages[place].clone();
             less.1["params"]["progress"] = json!(-1.0);
             messages.insert(place + 1, less);
+        }
+        "repeat progress" => {
+            let again = vec![messages[place].clone(); 1 + numbers.below(3)];
+            messages.splice(place..place, again);
         }
         "turn round" => messages[place].0 = !messages[place].0,
         other => panic!("{other}"),
@@ -186,7 +191,7 @@ fn random_mistakes_are_found_where_the_checker_sees_them() {
     let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
     // The client of the other one asks in both ways, and a mistake in its handshake decides by which it is judged.
     let names: Vec<&str> = CONFORMING.into_iter().filter(|name| *name != "real-py230-se").collect();
-    for round in 0..240 {
+    for round in 0..264 {
         let mistake = MISTAKES[round % MISTAKES.len()];
         let name = names[numbers.below(names.len())];
         let mut log = messages(name);
@@ -217,6 +222,8 @@ fn random_mistakes_are_found_where_the_checker_sees_them() {
                 let may_be = found.places().into_iter();
                 let made_up: Vec<_> =
                     may_be.filter(|(line, code)| !refused.contains(line) && code != "missing").collect();
+                let progress = found.places().into_iter().filter(|(_, code)| code == "progress").count();
+                assert!(mistake != "repeat progress" || progress == 1, "one cause, one finding: {what}");
                 assert!(made_up.is_empty() || is_cut || found.summary["sessions"] != 1, "{made_up:?} {what}");
                 count.1 += 1;
             }

@@ -232,6 +232,9 @@ fn two_clients_at_once_without_names_are_said() {
     let found = trace(written(&both));
     let said = "which session each message belongs to, if line 2 begins another one: ";
     assert!(found.unobserved()[0].starts_with(said), "{found:#?}");
+    // That the ids of one run when the other uses them is one finding.
+    let runs = |finding: &&Value| finding["message"].as_str().unwrap().contains("is still running");
+    assert_eq!(found.findings.iter().filter(runs).count(), 1, "{found:#?}");
     assert!(trace(written(&one)).unobserved().iter().all(|what| !what.starts_with("which session")));
 }
 
