@@ -16,7 +16,7 @@ use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
-use crate::trace::request_faults::{MessageTexts, RequestFault};
+use crate::trace::request_faults::{MessageTexts, RequestFault, not_received};
 use crate::trace::requests::{HeardAt, Requests, StreamNumber, asker_of_unknown, of_other_type};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::unclear::UnclearMessages;
@@ -167,10 +167,10 @@ impl Judge {
         let alone = (observed.len() == 1).then_some(text);
         let observer = self.eras.observer(era);
         let (texts, heard) = (MessageTexts::of(text), HeardAt { stream, ..HeardAt::default() });
-        let faults = observed
-            .iter()
-            .enumerate()
-            .map(|(place, one)| self.requests.note(one, observer.protocol(), || texts.get(place), heard));
+        let requests = &mut self.requests;
+        let faults = observed.iter().enumerate().map(|(place, one)| {
+            RequestFault::note(requests, one, observer.protocol(), || texts.get(place), heard)
+        });
         let faults: Vec<Option<RequestFault>> = faults.collect();
         let mut judgement = Judgement::default();
         let refused = observed.iter().zip(&faults).map(|(one, fault)| {
@@ -192,7 +192,7 @@ impl Judge {
             }
             let Some(fault) = fault else { continue };
             if *refused {
-                self.requests.not_passed(one, &fault);
+                fault.not_passed(&mut self.requests, one);
             }
             let finding = fault.finding(heard.place, one, observer.protocol(), String::new());
             judgement.remarks.push(Remark {
@@ -214,7 +214,7 @@ impl Judge {
         for (side, error) in answers.chain(replacements) {
             for one in self.eras.observe(era, side, error.into()) {
                 let protocol = self.eras.observer(era).protocol();
-                self.requests.note(&one, protocol, || None, heard);
+                RequestFault::note(&mut self.requests, &one, protocol, || None, heard);
             }
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
@@ -274,7 +274,7 @@ impl Judge {
         let requests = &mut self.requests;
         let withdrawn = passed.observed.iter().rev().filter_map(|observed| {
             observer.withdraw(observed);
-            requests.not_received(observed);
+            not_received(requests, observed);
             let method = || Some(observer.protocol().message(observed.message?)?.method.to_string());
             match (observed.kind, &observed.id) {
                 (ObservedKind::Request, Some(id)) => Some(NotReceived::Request(id.clone())),

@@ -48,11 +48,21 @@ pub(crate) enum RequestFault {
     NoProgress { about: RequestId, progress: f64, step: Step },
 }
 
-impl Requests {
-    /// Takes note of a message that opens, answers or cancels a request or reports on one. `text` is that of the
-    /// message.
+/// A message did not arrive: a request may come again, and so may a cancel.
+pub(crate) fn not_received(requests: &mut Requests, one: &Observed) {
+    let request = match one.kind {
+        ObservedKind::Request => &one.id,
+        ObservedKind::Notification => &one.about,
+        _ => &None,
+    };
+    request.iter().for_each(|id| requests.withdraw(one.sender, id));
+}
+
+impl RequestFault {
+    /// Has the requests take note of a message that opens, answers or cancels one of them or reports on one, and finds
+    /// what is wrong with it. `text` is that of the message.
     pub(crate) fn note<'a>(
-        &mut self,
+        requests: &mut Requests,
         one: &Observed,
         protocol: &Protocol,
         text: impl FnOnce() -> Option<&'a [u8]>,
@@ -62,12 +72,12 @@ impl Requests {
         match (one.kind, &one.id) {
             (ObservedKind::Request, Some(id)) => {
                 if !step.is_dropped() {
-                    self.open(sender, id, one.token.clone(), heard.place);
+                    requests.open(sender, id, one.token.clone(), heard.place);
                 }
                 None
             }
             (ObservedKind::Result | ObservedKind::Error, Some(id)) => {
-                self.answer(asker, id, heard);
+                requests.answer(asker, id, heard);
                 None
             }
             (ObservedKind::Notification, _) => {
@@ -75,45 +85,33 @@ impl Requests {
                 if table.cancels.is_some() {
                     let id = one.about.as_ref()?;
                     if step.is_dropped() {
-                        let before = self.cancelled(sender, id)?;
+                        let before = requests.cancelled(sender, id)?;
                         return Some(RequestFault::CancelledTwice { id: id.clone(), before });
                     }
-                    self.cancel(sender, id, heard);
+                    requests.cancel(sender, id, heard);
                     return None;
                 }
                 table.reports.as_ref()?;
                 if step == StepKind::Swallowed {
                     let token = one.token.as_ref()?;
-                    let reply = self.answered(asker, token, heard.stream)?;
+                    let reply = requests.answered(asker, token, heard.stream)?;
                     return Some(RequestFault::LateReport { token: token.clone(), reply });
                 }
                 let (about, progress) = (one.about.as_ref()?, progress_of(text()?)?);
-                let step = self.progress(asker, about, progress, heard.stream)?;
+                let step = requests.progress(asker, about, progress, heard.stream)?;
                 Some(RequestFault::NoProgress { about: about.clone(), progress, step })
             }
             _ => None,
         }
     }
 
-    /// A message did not arrive: a request may come again, and so may a cancel.
-    pub(crate) fn not_received(&mut self, one: &Observed) {
-        let request = match one.kind {
-            ObservedKind::Request => &one.id,
-            ObservedKind::Notification => &one.about,
-            _ => &None,
-        };
-        request.iter().for_each(|id| self.withdraw(one.sender, id));
-    }
-
-    /// A message with this fault was not passed on: its receiver knows of the report before it, and of no later one.
-    pub(crate) fn not_passed(&mut self, one: &Observed, fault: &RequestFault) {
-        if let RequestFault::NoProgress { about, step, .. } = fault {
-            self.keep_progress(one.sender.other(), about, step.before());
+    /// The message with this fault was not passed on: its receiver knows of the report before it, and of no later one.
+    pub(crate) fn not_passed(&self, requests: &mut Requests, one: &Observed) {
+        if let RequestFault::NoProgress { about, step, .. } = self {
+            requests.keep_progress(one.sender.other(), about, step.before());
         }
     }
-}
 
-impl RequestFault {
     /// Which level of rule it breaks.
     pub(crate) fn level(&self) -> Strictness {
         match self {

@@ -21,7 +21,7 @@ use super::ids::Ids;
 use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
-use super::request_faults::{MessageTexts, RequestFault};
+use super::request_faults::{MessageTexts, RequestFault, not_received};
 use super::requests::{HeardAt, Requests};
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
@@ -260,7 +260,7 @@ impl JudgedSession {
         for message in messages {
             let Some((era, one)) = self.recent.take(&message, &self.eras) else { continue };
             self.eras.observer_mut(era).withdraw(&one);
-            self.requests.not_received(&one);
+            not_received(&mut self.requests, &one);
             if advances(&one) {
                 let early = self.causes.wait(self.eras.owed());
                 self.summary.emit(early, found);
@@ -455,7 +455,8 @@ impl JudgedSession {
         }
         let observer = self.eras.observer(era);
         let heard = HeardAt { place, ..HeardAt::default() };
-        let Some(fault) = self.requests.note(observed, observer.protocol(), text, heard) else { return };
+        let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
+        let Some(fault) = fault else { return };
         if let (RequestFault::LateReport { .. }, RecordKind::Streamed) = (&fault, said.kind) {
             // The log does not say when it came.
             self.summary.not_observed(format!(
