@@ -16,6 +16,9 @@ use crate::trace::lines::{LONGEST, Line, Lines};
 
 /// How many streams are followed at once. Each connection has two.
 const STREAMS: usize = 128;
+/// What to do where the blocks of connections are mixed up.
+const RECORD: &str =
+    "`socat -v` has served several connections at once; record them with `sessionc guard --record`";
 /// How long a header is at most.
 const HEADER: usize = 160;
 
@@ -66,8 +69,18 @@ pub(super) fn read<R: Read>(
     first: BlockHeader,
     reader: &mut impl LogReader,
 ) -> io::Result<()> {
-    let mut streams = Streams::default();
-    let mut block = streams.begin(first);
+    read_within(LONGEST, lines, first, reader)
+}
+
+/// The same, where the messages that have begun have at most so many bytes together when a block begins.
+fn read_within<R: Read>(
+    most: usize,
+    lines: &mut Lines<R>,
+    first: BlockHeader,
+    reader: &mut impl LogReader,
+) -> io::Result<()> {
+    let mut streams = Streams { most, open: VecDeque::new(), count: 0 };
+    let mut block = streams.begin(first, reader);
     let mut json = JsonReader::of_alike();
     while let Some(Line { number, text, is_whole }) = lines.next()? {
         let Some(text) = text else {
@@ -83,7 +96,7 @@ pub(super) fn read<R: Read>(
         match next {
             Some(header) => {
                 streams.end_block(block, number, reader);
-                block = streams.begin(header);
+                block = streams.begin(header, reader);
             }
             None if is_whole => feed(b'\n'),
             None => {}
@@ -121,9 +134,11 @@ struct Block {
 /// The streams of all connections that the log has. Those of several connections may alternate: a block goes on with
 /// the stream of its direction that ends where it begins.
 ///
-/// Invariant: at most [`STREAMS`] of them, in the order in which they have last had a block.
-#[derive(Debug, Default)]
+/// Invariant: at most [`STREAMS`] of them, in the order in which they have last had a block. When a block begins, the
+/// messages that have begun have at most `most` bytes together.
+#[derive(Debug)]
 struct Streams {
+    most: usize,
     open: VecDeque<ByteStream>,
     count: u64,
 }
@@ -144,7 +159,11 @@ struct ByteStream {
 
 impl Streams {
     /// A block begins behind its header.
-    fn begin(&mut self, BlockHeader { sender, length, from }: BlockHeader) -> Block {
+    fn begin(
+        &mut self,
+        BlockHeader { sender, length, from }: BlockHeader,
+        reader: &mut impl LogReader,
+    ) -> Block {
         let goes_on = |stream: &ByteStream| from > 0 && stream.sender == sender && stream.end == from;
         let known = self.open.iter().rposition(goes_on).and_then(|place| self.open.remove(place));
         let mut stream = known.unwrap_or_else(|| {
@@ -154,10 +173,20 @@ impl Streams {
         });
         stream.end = stream.end.saturating_add(length.try_into().unwrap_or(u64::MAX));
         let block = Block { stream: stream.number, left: length };
-        if self.open.len() == STREAMS {
-            self.open.pop_front();
+        if self.open.len() == STREAMS
+            && let Some(mut oldest) = self.open.pop_front()
+        {
+            oldest.give_up(format!("more than {STREAMS} streams have begun since: {RECORD}"), reader);
         }
         self.open.push_back(stream);
+        let mut held: usize = self.open.iter().map(|stream| stream.begun.len()).sum();
+        for oldest in &mut self.open {
+            if held <= self.most {
+                break;
+            }
+            held -= oldest.begun.len();
+            oldest.give_up(format!("other messages have begun since, and none has ended: {RECORD}"), reader);
+        }
         block
     }
 
@@ -183,10 +212,9 @@ impl Streams {
     fn end_block(&mut self, block: Block, line: u64, reader: &mut impl LogReader) {
         let stream = self.open.back_mut().filter(|stream| stream.number == block.stream);
         let Some(stream) = stream.filter(|_| block.left > 0) else { return };
-        let problem = "a block ends before it has all its bytes: `socat -v` has served several connections at once; \
-                       record them with `sessionc guard --record`";
+        let problem = format!("a block ends before it has all its bytes: {RECORD}");
         let place = Place { line, entry: None };
-        reader.broken(Broken { place, may_be_message: true, problem: problem.to_owned() });
+        reader.broken(Broken { place, may_be_message: true, problem });
         stream.clear();
     }
 
@@ -262,6 +290,7 @@ impl ByteStream {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::tests::Notes;
     use super::super::tests::notes;
     use super::*;
 
@@ -340,6 +369,26 @@ mod tests {
         let found = notes(&(log.concat() + "\n"));
         let texts: Vec<_> = found.messages.iter().map(|(.., text)| text.clone()).collect();
         assert_eq!((texts, found.broken), (vec![one, two, reply(2)], vec![]));
+    }
+
+    #[test]
+    fn what_has_begun_and_does_not_end_is_given_up() {
+        let begun = |id: u32| block('>', 0, &request(id, "x")[..50]) + "\n";
+        let read_within = |most: usize, log: &str| {
+            let (mut notes, mut lines) = (Notes::default(), Lines::new(log.as_bytes()));
+            let first = lines.next().unwrap().and_then(|line| BlockHeader::of(line.text?)).unwrap();
+            read_within(most, &mut lines, first, &mut notes).unwrap();
+            notes.broken
+        };
+        // Of three messages of 50 bytes, two may have begun.
+        let broken = read_within(100, &(begun(1) + &begun(2) + &begun(3) + &block('<', 0, &reply(9))));
+        let given_up: Vec<_> =
+            broken.iter().map(|(line, what)| (*line, what.contains("none has ended"))).collect();
+        assert_eq!(given_up, [(2, true), (4, false), (6, false)], "{broken:?}");
+        let log: String = (0..=u32::try_from(STREAMS).unwrap()).map(begun).collect();
+        let broken = read_within(LONGEST, &log);
+        assert_eq!(broken.len(), STREAMS + 1);
+        assert!(broken[0].0 == 2 && broken[0].1.contains("more than 128 streams"), "{:?}", broken[0]);
     }
 
     #[test]
