@@ -1,9 +1,13 @@
 //! Logs of Claude Desktop and VS Code. They have each message behind words that say who sends it. Between the messages
 //! stands what the server writes on its standard error, which may have messages in it, too.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use mcp_runtime::protocol::Side;
 
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
+use super::words;
 
 /// What is known of a log of such a client.
 #[derive(Debug, Default)]
@@ -44,12 +48,11 @@ impl ClientLog {
     ) -> ClientLine<'a> {
         // Lines of other logs are not looked at for longer than this.
         let beginning = line.get(..line.len().min(LONGEST_PREFIX)).unwrap_or_default();
-        let shown = String::from_utf8_lossy(beginning);
-        if EDITOR.iter().any(|words| shown.contains(words)) {
+        if EDITOR.is_match(beginning) {
             self.is_one = true;
             return ClientLine::Message(None);
         }
-        let named = str::from_utf8(line).ok().and_then(named);
+        let named = line.starts_with(CENTURY.as_bytes()).then(|| named(str::from_utf8(line).ok()?)).flatten();
         if let Some(ServerLine { server, words }) = named
             && MESSAGE.iter().any(|message| words.starts_with(message))
         {
@@ -93,7 +96,10 @@ impl ClientLog {
 /// How many bytes may stand before the words of a message.
 const LONGEST_PREFIX: usize = 96;
 /// What VS Code writes before a message.
-const EDITOR: [&str; 2] = ["] [editor -> server] {", "] [server -> editor] {"];
+static EDITOR: LazyLock<AhoCorasick> =
+    LazyLock::new(|| words::any_of(&["] [editor -> server] {", "] [server -> editor] {"]));
+/// What the lines of Claude Desktop begin with.
+const CENTURY: &str = "20";
 /// What it writes before a text of a server that is not a message, which stands as JSON behind it.
 const UNREADABLE: &str = "] Failed to parse message: ";
 /// What it writes before the exit code of a server.
@@ -105,7 +111,8 @@ const NOT_JSON: &str = "\"... is not valid JSON";
 
 /// The server that a line names, and what follows: `2026-01-01T10:00:00.000Z [notes] [info] Message …`.
 fn named(line: &str) -> Option<ServerLine<'_>> {
-    let (_, rest) = line.split_once("Z [").filter(|(time, _)| time.starts_with("20") && time.len() < 32)?;
+    let (_, rest) =
+        line.split_once("Z [").filter(|(time, _)| time.starts_with(CENTURY) && time.len() < 32)?;
     let (first, rest) = rest.split_once("] [")?;
     let (second, words) = rest.split_once("] ")?;
     let is_level = |word: &str| matches!(word, "info" | "error" | "warn" | "debug");

@@ -469,6 +469,12 @@ pub(super) fn is_envelope(value: &[u8]) -> bool {
     parts.is_some_and(|parts| parts.is_envelope())
 }
 
+/// The same of a value that was read.
+pub(super) fn is_envelope_of(value: JsonValue<'_>) -> bool {
+    let parts = EnvelopeParts::of_value(value).or_else(|| EnvelopeParts::of_line(value.written()).ok());
+    parts.is_some_and(|parts| parts.is_envelope())
+}
+
 /// Whether a value is an object that has a message in it, and is neither a message nor an envelope.
 pub(super) fn is_logged(value: &[u8]) -> bool {
     let value = str::from_utf8(value).ok().filter(|value| value.contains("jsonrpc"));

@@ -18,6 +18,7 @@ mod spread;
 mod streams;
 mod text;
 mod vscode;
+mod words;
 
 use std::io::{self, Read};
 

@@ -62,10 +62,10 @@ pub(super) fn object(line: &str) -> Option<ShownObject<'_>> {
 /// The text that a line has as bytes, from a place in them on.
 ///
 /// The place is that behind `prefix`, which has the beginning of the bytes: `b'data: `.
-pub(super) fn bytes(prefix: &[u8], rest: &str) -> Option<String> {
+pub(super) fn bytes(prefix: &[u8], rest: &[u8]) -> Option<String> {
     let quote = quote_of_bytes(prefix)?;
     let mut text = Vec::new();
-    let mut characters = rest.char_indices();
+    let mut characters = str::from_utf8(rest).ok()?.char_indices();
     loop {
         let (_, character) = characters.next()?;
         match character {
@@ -86,6 +86,8 @@ pub(super) fn bytes(prefix: &[u8], rest: &str) -> Option<String> {
 
 /// The quote of the bytes that begin in a text and do not end in it.
 fn quote_of_bytes(text: &[u8]) -> Option<char> {
+    // Few lines have one, and all are asked.
+    memchr::memchr2(b'\'', b'"', text)?;
     let begins = |quote: u8| {
         let place = memchr::memmem::rfind(text, &[b'b', quote])?;
         let is_word =
@@ -394,7 +396,7 @@ mod tests {
             (r"got b'", r#"{\xff}'"#, None),
             ("", "{}", None),
         ] {
-            assert_eq!(bytes(prefix.as_bytes(), rest).as_deref(), text, "{prefix}{rest}");
+            assert_eq!(bytes(prefix.as_bytes(), rest.as_bytes()).as_deref(), text, "{prefix}{rest}");
         }
     }
 }

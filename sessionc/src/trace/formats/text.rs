@@ -1,11 +1,14 @@
 //! Debug logs: text on each line, in some of them a message as JSON.
 
-use mcp_runtime::observer::JsonReader;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use mcp_runtime::observer::{JsonReader, MessageText};
 use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
-use super::{json_lines, python, quoted};
+use super::{json_lines, python, quoted, words};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -32,15 +35,26 @@ pub(super) fn read(
         let start = from + found;
         from = start + 1;
         let Some((prefix, rest)) = line.split_at_checked(start) else { break };
-        let written =
-            rest.starts_with(b"{").then(|| python::bytes(prefix, str::from_utf8(rest).ok()?)).flatten();
+        let written = rest.starts_with(b"{").then(|| python::bytes(prefix, rest)).flatten();
         if written.is_some() && memchr::memmem::find(prefix, SENT_AGAIN).is_some() {
             reader.silent(SILENT);
             return Ok(false);
         }
+        // In most lines nothing follows the message, and it need not be read again.
+        if written.is_none()
+            && let Some(shown) =
+                str::from_utf8(rest).ok().filter(|rest| rest.starts_with('{') && is_message(rest))
+            && let Some(value) = json.read(shown)
+        {
+            if json_lines::is_envelope_of(value) {
+                return json_lines::read(place, rest, json, reader).map(|_| true);
+            }
+            reader.message(record(place, prefix, value.into()));
+            return Ok(true);
+        }
         let rest = written.as_deref().map_or(rest, str::as_bytes);
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
-        let mut found = |json: &str| reader.message(record(place, prefix, json));
+        let mut found = |json: &str| reader.message(record(place, prefix, json.as_bytes().into()));
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
                 if json_lines::is_envelope(value.get().as_bytes()) {
@@ -90,9 +104,8 @@ const SILENT_JAVA: &str = "it shows messages as Java shows records, which is not
 
 /// The message that a line has as an object of the Python SDK.
 fn shown_by_python(line: &[u8]) -> Option<python::ShownObject<'_>> {
-    let marks: [&[u8]; 2] = [b"jsonrpc='2.0'", b"JSONRPC"];
-    let is_marked = marks.iter().any(|mark| memchr::memmem::find(line, mark).is_some());
-    is_marked.then(|| python::object(str::from_utf8(line).ok()?)).flatten()
+    static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| words::any_of(&["jsonrpc='2.0'", "JSONRPC"]));
+    MARKS.is_match(line).then(|| python::object(str::from_utf8(line).ok()?)).flatten()
 }
 
 fn take_shown(
@@ -109,13 +122,12 @@ fn take_shown(
                     `model_dump_json(by_alias=True)` of the message into the log"
             .to_owned());
     };
-    reader.message(record(place, shown.prefix.as_bytes(), json));
+    reader.message(record(place, shown.prefix.as_bytes(), json.as_bytes().into()));
     Ok(true)
 }
 
 /// A message with its sender, as far as the text before it says who that is.
-fn record<'a>(place: Place, prefix: &[u8], json: &'a str) -> Record<'a> {
-    let message = json.as_bytes().into();
+fn record<'a>(place: Place, prefix: &[u8], message: MessageText<'a>) -> Record<'a> {
     Record { place, sender: sender(prefix), session: None, kind: RecordKind::Sent, message }
 }
 
@@ -179,16 +191,45 @@ fn is_message(value: &str) -> bool {
 /// The sender that the text before a message names.
 fn sender(prefix: &[u8]) -> Sender {
     let prefix = prefix.get(prefix.len().saturating_sub(PREFIX)..).unwrap_or(prefix);
-    let prefix = String::from_utf8_lossy(prefix).to_ascii_lowercase();
     // The words that are nearest to the message decide.
-    let last = |words: &[&str]| words.iter().filter_map(|word| prefix.rfind(word)).max();
-    let named = [(last(CLIENT), Sender::Is(Side::Client)), (last(SERVER), Sender::Is(Side::Server))];
-    let way = [(last(WRITER), Sender::Writer), (last(PEER), Sender::Peer)];
-    let nearest = |all: [(Option<usize>, Sender); 2]| {
-        all.into_iter().filter(|(place, _)| place.is_some()).max_by_key(|(place, _)| *place)
-    };
-    nearest(named).or_else(|| nearest(way)).map_or(Sender::Unsaid, |(_, sender)| sender)
+    let mut nearest: Option<(usize, &SenderWords)> = None;
+    for found in FINDER.words.find_overlapping_iter(prefix) {
+        let Some(words) = FINDER.meaning.get(found.pattern().as_usize()) else { continue };
+        let rank = (words.names_a_side, found.start());
+        if nearest.is_none_or(|(start, nearest)| (nearest.names_a_side, start) <= rank) {
+            nearest = Some((found.start(), words));
+        }
+    }
+    nearest.map_or(Sender::Unsaid, |(_, words)| words.sender)
 }
+
+/// Words that say who sends a message, in whatever case they are written.
+struct SenderWords {
+    words: &'static [&'static str],
+    sender: Sender,
+    /// Whether they name a side: then they count more than a way does.
+    names_a_side: bool,
+}
+
+/// All of them, found in one pass: a log has a text before each message.
+static FINDER: LazyLock<SenderFinder> = LazyLock::new(|| {
+    let meaning = SENDERS.iter().flat_map(|all| all.words.iter().map(move |_| all)).collect();
+    let words: Vec<&str> = SENDERS.iter().flat_map(|all| all.words).copied().collect();
+    SenderFinder { words: words::any_of_in_any_case(&words), meaning }
+});
+
+struct SenderFinder {
+    words: AhoCorasick,
+    /// What each of the words is one of.
+    meaning: Vec<&'static SenderWords>,
+}
+
+static SENDERS: [SenderWords; 4] = [
+    SenderWords { words: CLIENT, sender: Sender::Is(Side::Client), names_a_side: true },
+    SenderWords { words: SERVER, sender: Sender::Is(Side::Server), names_a_side: true },
+    SenderWords { words: WRITER, sender: Sender::Writer, names_a_side: false },
+    SenderWords { words: PEER, sender: Sender::Peer, names_a_side: false },
+];
 
 const CLIENT: &[&str] = &[
     "from client",

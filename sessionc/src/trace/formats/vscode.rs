@@ -9,9 +9,13 @@
 //! }
 //! ```
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use serde_json::value::RawValue;
 
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
+use super::words;
 
 /// How many bytes may stand before the words that name a message.
 const PREFIX: usize = 64;
@@ -115,16 +119,19 @@ pub(super) fn begins_list(line: &[u8]) -> bool {
 
 /// The message that a line names.
 fn named(place: Place, line: &[u8]) -> Option<Named> {
-    let ways = [(&b"Sending "[..], Sender::Writer), (b"Received ", Sender::Peer)];
+    const SENDING: &str = "Sending ";
+    static WAYS: LazyLock<AhoCorasick> = LazyLock::new(|| words::any_of(&[SENDING, "Received "]));
     let beginning = line.get(..PREFIX).unwrap_or(line);
-    let (start, words, sender) = ways
-        .into_iter()
-        .find_map(|(words, sender)| Some((memchr::memmem::find(beginning, words)?, words, sender)))?;
-    let before = line.get(..start)?;
+    let found = WAYS.find(beginning)?;
+    let before = line.get(..found.start())?;
     if !(before.is_empty() || before.ends_with(b"] ")) || before.contains(&b'{') {
         return None;
     }
-    let text = str::from_utf8(line.get(start + words.len()..)?).ok()?;
+    let sender = match line.get(found.range())? == SENDING.as_bytes() {
+        true => Sender::Writer,
+        false => Sender::Peer,
+    };
+    let text = str::from_utf8(line.get(found.end()..)?).ok()?;
     what(text).map(|what| Named { place, sender, what })
 }
 
