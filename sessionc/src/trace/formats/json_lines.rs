@@ -161,6 +161,15 @@ impl<'a> EnvelopeParts<'a> {
         Some(SaidAround { sender: Some(sender), session: session.map(Cow::into_owned) })
     }
 
+    /// The parts of a line, with what was read of it.
+    #[inline(always)]
+    fn of(line: &'a str, value: Option<JsonValue<'a>>) -> Result<EnvelopeParts<'a>, serde_json::Error> {
+        match value.and_then(EnvelopeParts::of_value) {
+            Some(parts) => Ok(parts),
+            None => EnvelopeParts::of_line(line),
+        }
+    }
+
     /// The parts of any other line.
     fn of_line(line: &'a str) -> Result<EnvelopeParts<'a>, serde_json::Error> {
         let envelope: Envelope<'a> = serde_json::from_str(line)?;
@@ -235,11 +244,18 @@ fn read_object(
     if line.starts_with('[') {
         return Err("the list has a list and envelopes".to_owned());
     }
-    let value = json.read(line);
-    let parts = match value.and_then(EnvelopeParts::of_value) {
-        Some(parts) => parts,
-        None => EnvelopeParts::of_line(line).map_err(|error| problem(&error))?,
-    };
+    read_value(place, line, json.read(line), reader)
+}
+
+/// The same, with what was read of the object.
+#[inline]
+pub(super) fn read_value(
+    place: Place,
+    line: &str,
+    value: Option<JsonValue<'_>>,
+    reader: &mut impl LogReader,
+) -> Result<Option<LoggedText>, String> {
+    let parts = EnvelopeParts::of(line, value).map_err(|error| problem(&error))?;
     match value {
         Some(value) if !parts.seems_message && (!parts.is_envelope() || parts.has_words()) => {
             read_logged(place, value, &parts, reader)
@@ -454,7 +470,7 @@ fn is_of_inspector(direction: Part<'_>, message: Part<'_>) -> bool {
 fn has_envelopes(list: &[u8]) -> bool {
     let inside = list.get(1..).unwrap_or_default();
     let mut elements = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>();
-    elements.next().and_then(Result::ok).is_some_and(|first| is_envelope(first.get().as_bytes()))
+    elements.next().and_then(Result::ok).is_some_and(|first| is_envelope(first.get(), None))
 }
 
 /// Whether a line is an object, whatever it has.
@@ -462,17 +478,10 @@ pub(super) fn is_object(line: &[u8]) -> bool {
     line.starts_with(b"{") && serde_json::from_slice::<&RawValue>(line).is_ok()
 }
 
-/// Whether a value is an envelope.
-pub(super) fn is_envelope(value: &[u8]) -> bool {
-    let value = str::from_utf8(value).ok().filter(|value| value.starts_with('{'));
-    let parts = value.and_then(|value| EnvelopeParts::of_line(value).ok());
-    parts.is_some_and(|parts| parts.is_envelope())
-}
-
-/// The same of a value that was read.
-pub(super) fn is_envelope_of(value: JsonValue<'_>) -> bool {
-    let parts = EnvelopeParts::of_value(value).or_else(|| EnvelopeParts::of_line(value.written()).ok());
-    parts.is_some_and(|parts| parts.is_envelope())
+/// Whether a value is an envelope, with what was read of it.
+pub(super) fn is_envelope(text: &str, value: Option<JsonValue<'_>>) -> bool {
+    // Serde takes a list for an object, too.
+    text.starts_with('{') && EnvelopeParts::of(text, value).is_ok_and(|parts| parts.is_envelope())
 }
 
 /// Whether a value is an object that has a message in it, and is neither a message nor an envelope.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use mcp_runtime::observer::{JsonReader, MessageText};
+use mcp_runtime::observer::{JsonReader, JsonValue, MessageText};
 use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
@@ -40,34 +40,24 @@ pub(super) fn read(
             reader.silent(SILENT);
             return Ok(false);
         }
+        let rest = written.as_deref().map_or(rest, str::as_bytes);
         // In most lines nothing follows the message, and it need not be read again.
-        if written.is_none()
-            && let Some(shown) =
-                str::from_utf8(rest).ok().filter(|rest| rest.starts_with('{') && is_message(rest))
+        if let Some(shown) =
+            str::from_utf8(rest).ok().filter(|rest| rest.starts_with('{') && is_message(rest))
             && let Some(value) = json.read(shown)
         {
-            if json_lines::is_envelope_of(value) {
-                return json_lines::read(place, rest, json, reader).map(|_| true);
-            }
-            reader.message(record(place, prefix, value.into()));
-            return Ok(true);
+            return take(place, prefix, shown, Some(value), reader);
         }
-        let rest = written.as_deref().map_or(rest, str::as_bytes);
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
-        let mut found = |json: &str| reader.message(record(place, prefix, json.as_bytes().into()));
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
-                if json_lines::is_envelope(value.get().as_bytes()) {
-                    return json_lines::read(place, value.get().as_bytes(), json, reader).map(|_| true);
-                }
-                found(value.get());
-                return Ok(true);
+                return take(place, prefix, value.get(), json.read(value.get()), reader);
             }
             Some(Err(error)) if rest.starts_with(b"{") && seems_message(rest) => {
                 let shown = str::from_utf8(rest).ok();
                 match shown.and_then(|rest| python::dictionary(rest).or_else(|| quoted::object(rest))) {
                     Some(json) if is_message(&json) => {
-                        found(&json);
+                        reader.message(record(place, prefix, json.as_bytes().into()));
                         return Ok(true);
                     }
                     // Something else that a program has logged.
@@ -84,6 +74,22 @@ pub(super) fn read(
         reader.silent(SILENT_JAVA);
     }
     problem.map_or(Ok(false), Err)
+}
+
+/// Takes a message, or an envelope that has one, with what was read of it.
+fn take(
+    place: Place,
+    prefix: &[u8],
+    text: &str,
+    value: Option<JsonValue<'_>>,
+    reader: &mut impl LogReader,
+) -> Result<bool, String> {
+    if json_lines::is_envelope(text, value) {
+        return json_lines::read_value(place, text, value, reader).map(|_| true);
+    }
+    let message = value.map_or(text.as_bytes().into(), MessageText::from);
+    reader.message(record(place, prefix, message));
+    Ok(true)
 }
 
 /// What the Python SDK says of a message of the client that it has logged as bytes before.
