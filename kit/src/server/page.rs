@@ -82,7 +82,6 @@ pub(super) fn unknown_cursor(cursor: Option<&str>) -> RpcError {
 /// use mcp_kit::types::Resource;
 /// use mcp_kit::{Failure, ListRequest, Page};
 ///
-/// /// The row after another one.
 /// # struct Table;
 /// # impl Table { async fn rows(&self, after: Option<u64>, most: usize) -> Result<Vec<u64>, Failure> { Ok(vec![]) } }
 /// async fn list(table: &Table, request: &ListRequest) -> Result<Page<Resource>, Failure> {
