@@ -3,6 +3,8 @@
 mod session;
 mod shape;
 
+use mcp_protocol_machine::protocol::Literal;
+
 pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
 pub use self::shape::{
     BOOLEANS, BUILT_IN, Member, Shape, ShapeField, ShapeKind, TuplePosition, boolean, built_in_meant,
@@ -516,14 +518,23 @@ pub enum KeyFieldPlace {
     Id(Name),
 }
 
-/// `if PATH`, `if PATH = "literal"`
+/// `if PATH`, `if PATH = VALUE`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Where to look.
     pub path: JsonPath,
-    /// The text that must be there, without quotes.
-    pub literal: Option<Name>,
+    /// The value that must be there.
+    pub literal: Option<ConditionValue>,
     /// From `if` on.
+    pub span: Span,
+}
+
+/// The value with which a condition compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionValue {
+    /// The text without quotes, the number, or `true` or `false`.
+    pub value: Literal,
+    /// Where it is written.
     pub span: Span,
 }
 

@@ -366,8 +366,7 @@ pub(crate) fn path(path: &JsonPath) -> machine::Path {
 
 /// The condition as the tables have it.
 pub(crate) fn condition(condition: &ast::Condition) -> Condition {
-    let literal = condition.literal.as_ref().map(|literal| Cow::Owned(literal.text.clone()));
-    Condition::new(path(&condition.path), literal)
+    Condition::new(path(&condition.path), condition.literal.as_ref().map(|literal| literal.value.clone()))
 }
 
 /// The level as the tables have it.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::protocol::{Condition, During, Gate, RequestVersion, Text};
+use crate::protocol::{Condition, During, Gate, Literal, RequestVersion, Text};
+use crate::shape::expected_literal;
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,14 +31,18 @@ impl Condition {
     /// What stands behind `if` or `unless`.
     pub(crate) fn test(&self) -> String {
         match &self.literal {
-            Some(literal) => format!("{} = {literal:?}", dotted(&self.path)),
+            // With escapes, as the file has it.
+            Some(Literal::Text(text)) => format!("{} = {text:?}", dotted(&self.path)),
+            Some(other) => format!("{} = {}", dotted(&self.path), expected_literal(other)),
             None => dotted(&self.path),
         }
     }
 
     /// Whether every payload that fits another condition fits this one, too.
     pub fn covers(&self, other: &Condition) -> bool {
-        self.path == other.path && (self.literal.is_none() || self.literal == other.literal)
+        // A value that is `false` does not fit a condition that names none.
+        let any = self.literal.is_none() && other.literal != Some(Literal::Bool(false));
+        self.path == other.path && (any || self.literal == other.literal)
     }
 }
 
@@ -56,20 +61,19 @@ mod tests {
     use super::*;
     use crate::protocol::{GateIndex, Holder, Requirement};
 
-    fn condition(path: &[&str], literal: Option<&str>) -> Condition {
-        Condition {
-            path: path.iter().map(|key| Cow::Owned((*key).to_owned())).collect(),
-            literal: literal.map(|literal| Cow::Owned(literal.to_owned())),
-        }
+    fn condition<const KEYS: usize>(path: [&'static str; KEYS], literal: Option<Literal>) -> Condition {
+        Condition { path: path.into_iter().map(Cow::Borrowed).collect(), literal }
     }
 
     #[test]
     fn conditions_read_as_they_are_written() {
-        assert_eq!(condition(&["task"], None).to_string(), "if task");
+        assert_eq!(condition(["task"], None).to_string(), "if task");
         assert_eq!(
-            condition(&["_meta", "io.x/y"], Some("a\"b")).to_string(),
+            condition(["_meta", "io.x/y"], Some("a\"b".into())).to_string(),
             r#"if _meta."io.x/y" = "a\"b""#
         );
+        assert_eq!(condition(["kind"], Some((-1).into())).to_string(), "if kind = -1");
+        assert_eq!(condition(["ok"], Some(false.into())).to_string(), "if ok = false");
     }
 
     #[test]
@@ -78,7 +82,7 @@ mod tests {
             Requirement { holder: Holder::Sender, gate: GateIndex(0), condition: None, unless: false };
         assert_eq!(requirement.when(), None);
         assert!(requirement.is_needed(|_| false) && requirement.is_needed(|_| true));
-        requirement.condition = Some(condition(&["mode"], Some("url")));
+        requirement.condition = Some(condition(["mode"], Some("url".into())));
         assert_eq!(requirement.when().as_deref(), Some("if mode = \"url\""));
         assert!(requirement.is_needed(|_| true) && !requirement.is_needed(|_| false));
         requirement.unless = true;
@@ -87,10 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_there_covers_one_that_is_a_certain_text() {
-        let (there, url) = (condition(&["mode"], None), condition(&["mode"], Some("url")));
+    fn a_value_that_is_there_covers_a_certain_one_unless_that_is_false() {
+        let mode = |literal| condition(["mode"], literal);
+        let (there, url) = (mode(None), mode(Some("url".into())));
         assert!(there.covers(&url) && there.covers(&there) && url.covers(&url));
-        assert!(!url.covers(&there) && !url.covers(&condition(&["mode"], Some("form"))));
-        assert!(!there.covers(&condition(&["task"], None)));
+        assert!(!url.covers(&there) && !url.covers(&mode(Some("form".into()))));
+        assert!(!there.covers(&condition(["task"], None)));
+        let (one, yes, no) = (mode(Some(1.into())), mode(Some(true.into())), mode(Some(false.into())));
+        assert!(there.covers(&one) && there.covers(&yes) && !there.covers(&no));
+        assert!(no.covers(&no) && !no.covers(&there) && !one.covers(&mode(Some("1".into()))));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Text};
+use mcp_protocol_machine::protocol::{Kind, Literal, MessageIndex, Payload, Text};
 
 use crate::declarations::{Declarations, Message};
 use crate::diagnostic::{Code, Diagnostic, TextChange};
@@ -27,8 +27,8 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     found
 }
 
-/// What a condition looks at: the path, and the text that is to stand there.
-type Test<'a> = Option<(&'a [Text], Option<&'a str>)>;
+/// What a condition looks at: the path, and the value that is to stand there.
+type Test<'a> = Option<(&'a [Text], Option<&'a Literal>)>;
 
 /// Messages so far, the first of each by its envelope on the wire and by its condition.
 #[derive(Default)]
@@ -39,7 +39,7 @@ struct Known<'a> {
 
 fn test(message: &Message) -> Test<'_> {
     let condition = message.table.condition.as_ref()?;
-    Some((&condition.path, condition.literal.as_deref()))
+    Some((&condition.path, condition.literal.as_ref()))
 }
 
 impl<'a> Known<'a> {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use mcp_protocol_machine::protocol::{Condition, Kind, MessageIndex, Payload, Side};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Side};
+use mcp_protocol_machine::shape::Sample;
 
 use super::announced::AllWithheld;
 use super::found::{Break, Pairing, Rule, declared};
-use super::readings::{readings, sent_form};
+use super::readings::{Meets, met_if_sent, readings, restricted_by};
 use super::shapes::{Refusal, compare};
-use crate::declarations::restrict::{any_params, restricted};
+use crate::declarations::restrict::{any_params, is_met};
 use crate::declarations::{Form, Message, PayloadType, Record};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -25,7 +26,8 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
         for (index, received, meets) in exchanged(pairing, sender, withheld) {
             let (refusals, note) = of_message(pairing, sender, (index, received), &meets, withheld);
             found.extend(note);
-            for refusal in refusals {
+            for refused in refusals {
+                let refusal = &refused.refusal;
                 let place = CommonPlace {
                     sender: refusal.sender.map(key),
                     receiver: refusal.receiver.map(key),
@@ -40,14 +42,14 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
                 };
                 let known = by_place.entry(place);
                 known
-                    .or_insert_with(|| Misfit { refusal, messages: Vec::new() })
+                    .or_insert_with(|| Misfit { refused, messages: Vec::new() })
                     .messages
                     .push((index, received));
             }
         }
         let mut all: Vec<Misfit> = by_place.into_values().collect();
         all.sort_by_key(|found| {
-            (found.messages.first().map(|(index, _)| *index), found.refusal.path.clone())
+            (found.messages.first().map(|(index, _)| *index), found.refused.refusal.path.clone())
         });
         found.extend(all.iter().map(|found| report(pairing, sender, found)));
     }
@@ -68,13 +70,24 @@ fn key(span: Span) -> (u32, u32) {
     (span.file.0, span.start)
 }
 
-struct Misfit {
+/// A refusal with a payload that shows it, if the one that was found is really sent and read so: a shape does not say all
+/// that conditions ask.
+struct Refused {
     refusal: Refusal,
-    messages: Vec<(MessageIndex, MessageIndex)>,
+    witness: Option<Sample>,
 }
 
-/// Conditions, each with whether a payload meets it.
-type Meets = Vec<(Condition, bool)>;
+impl Refused {
+    fn new(refusal: Refusal, meets: &Meets) -> Refused {
+        let is_sent = meets.iter().all(|(condition, meets)| is_met(&refusal.witness, condition) == *meets);
+        Refused { witness: is_sent.then(|| refusal.witness.clone()), refusal }
+    }
+}
+
+struct Misfit {
+    refused: Refused,
+    messages: Vec<(MessageIndex, MessageIndex)>,
+}
 
 /// The messages that a side sends and its peer takes, each by its index in both files, and which of its payloads the peer
 /// reads so.
@@ -120,7 +133,7 @@ fn of_message(
     (index, received): (MessageIndex, MessageIndex),
     meets: &Meets,
     withheld: &AllWithheld,
-) -> (Vec<Refusal>, Option<Break>) {
+) -> (Vec<Refused>, Option<Break>) {
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
     let (Some(sent), Some(taken)) = (version.message(index), receiver.message(received)) else {
         return (Vec::new(), None);
@@ -137,13 +150,9 @@ fn of_message(
     let empty_record = Form::Record(Record::default());
     let absent = receiver.shapes.absent_params(taken.table.shape);
     let (null, is_reply) = (Form::Null, matches!(sent.table.kind, Kind::Reply { .. }));
-    let form = form.and_then(|form| sent_form(pairing, sender, index, form, withheld));
-    let form = form.and_then(|form| {
-        let mut conditions = meets.iter();
-        conditions.try_fold(form, |form, (condition, meets)| {
-            restricted(&version.shapes.declared, &form, condition, *meets)
-        })
-    });
+    let mut all = met_if_sent(pairing, sender, index, withheld);
+    all.extend_from_slice(meets);
+    let form = form.and_then(|form| restricted_by(&version.shapes.declared, form, &all));
     let mut values = Vec::new();
     // Params that are `null` are read like params that are left out.
     let any = form.as_ref().filter(|_| !is_reply).and_then(|form| any_params(&version.shapes.declared, form));
@@ -160,7 +169,7 @@ fn of_message(
     }
     values.extend(form.as_ref().map(SentPayload::Value));
     let is_optional = taken.table.payload == Payload::Optional;
-    let mut refusals: Vec<Refusal> = Vec::new();
+    let mut refusals: Vec<Refused> = Vec::new();
     for value in values {
         let value = match value {
             SentPayload::Nothing | SentPayload::Null if is_optional => continue,
@@ -171,12 +180,9 @@ fn of_message(
         let compared = compare((&version.shapes, value), (&receiver.shapes, &expected));
         for refusal in compared.refusals {
             // Params that are left out lack what is missing in an object or a list without anything in it.
-            let is_same = |known: &Refusal| {
-                (&known.path, &known.expected, &known.found)
-                    == (&refusal.path, &refusal.expected, &refusal.found)
-            };
+            let is_same = |known: &Refused| known.refusal.says_the_same(&refusal);
             if !refusals.iter().any(is_same) {
-                refusals.push(refusal);
+                refusals.push(Refused::new(refusal, &all));
             }
         }
         if compared.is_undecided {
@@ -254,7 +260,7 @@ fn undecided(pairing: &Pairing<'_>, sender: Side, index: MessageIndex, received:
 /// One refusal, with the messages that have it.
 fn report(pairing: &Pairing<'_>, sender: Side, found: &Misfit) -> Break {
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
-    let refusal = &found.refusal;
+    let Refused { refusal, witness } = &found.refused;
     let first = found.messages.first().copied().unwrap_or((MessageIndex(0), MessageIndex(0)));
     let what = pairing.words(sender, first.0);
     let is_missing = refusal.found == "nothing";
@@ -281,12 +287,12 @@ fn report(pairing: &Pairing<'_>, sender: Side, found: &Misfit) -> Break {
     };
     let mut diagnostic = Diagnostic::error(Rule::Payload.code(), of_receiver, message)
         .label(format!("{to}: {other}"))
-        .also(of_sender, format!("{from}: {one}"))
-        .with_note(format!(
-            "for instance, {} is `{}`",
-            payload_word(pairing, sender, first.0),
-            short(&refusal.witness.to_string())
-        ));
+        .also(of_sender, format!("{from}: {one}"));
+    let witness = witness.as_ref().map(Sample::to_string);
+    if let Some(witness) = &witness {
+        let payload = payload_word(pairing, sender, first.0);
+        diagnostic = diagnostic.with_note(format!("for instance, {payload} is `{}`", short(witness)));
+    }
     if let Some(others) = others(pairing, sender, found) {
         diagnostic = diagnostic.with_note(others);
     }
@@ -295,7 +301,7 @@ fn report(pairing: &Pairing<'_>, sender: Side, found: &Misfit) -> Break {
         subjects.extend([declared(version(sender), *index), declared(version(sender.other()), *received)]);
     }
     let mut found = Break::new(Rule::Payload, diagnostic).about(subjects);
-    found.witness = Some(refusal.witness.to_string());
+    found.witness = witness;
     found
 }
 

@@ -12,7 +12,7 @@ use super::found::Pairing;
 use super::version::Version;
 use crate::automaton::{Automaton, Edge};
 use crate::declarations::restrict::{may_hold, names, restricted};
-use crate::declarations::{During, Form, Message, PayloadType};
+use crate::declarations::{DeclaredShape, During, Form, Message, PayloadType};
 use crate::source::Span;
 
 /// A message that the receiver reads as another one where its payload meets a condition.
@@ -71,7 +71,10 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
                 continue;
             }
             let form = match own.filter(|_| is_known) {
-                None => sent_form(pairing, sender, sent, shape.clone(), withheld),
+                None => {
+                    let meets = met_if_sent(pairing, sender, sent, withheld);
+                    restricted_by(&version.shapes.declared, shape.clone(), &meets)
+                }
                 Some(own) => hidden(pairing, sender, (sent, own, read_as), &shape),
             };
             if !form.is_some_and(|form| may_hold(&version.shapes.declared, &form, &condition)) {
@@ -206,37 +209,33 @@ fn before<'a>(
     })
 }
 
-/// The payloads of a message that are really sent: those that a closed gate keeps back are not, and those that another
-/// message of the method stands for are not, either.
-pub(super) fn sent_form(
+/// Conditions, each with whether a payload meets it.
+pub(super) type Meets = Vec<(Condition, bool)>;
+
+/// What holds for the payloads of a message that are really sent: those that a closed gate keeps back are not, and those that
+/// another message of the method stands for are not, either.
+pub(super) fn met_if_sent(
     pairing: &Pairing<'_>,
     sender: Side,
     index: MessageIndex,
-    form: Form,
     withheld: &AllWithheld,
-) -> Option<Form> {
+) -> Meets {
     let version = pairing.version(sender);
-    let shapes = &version.shapes.declared;
-    let message = version.message(index)?;
-    let mut form = form;
-    if let Some(condition) = &message.table.condition {
-        form = restricted(shapes, &form, condition, true)?;
-    }
-    for (condition, meets) in
-        withheld.get(&index).map(|withheld| withheld.payloads.as_slice()).unwrap_or_default()
-    {
-        form = restricted(shapes, &form, condition, !meets)?;
-    }
+    let Some(message) = version.message(index) else { return Vec::new() };
+    let own = message.table.condition.iter().map(|condition| (condition.clone(), true));
+    let kept_back = withheld.get(&index).map(|withheld| withheld.payloads.as_slice()).unwrap_or_default();
+    let kept_back = kept_back.iter().map(|(condition, meets)| (condition.clone(), !meets));
     // A message of the method with a condition that comes first; one that is withheld does not exist.
     let is_plain = message.table.condition.is_none();
-    for (other, condition) in before((version, sender), index) {
+    let before = before((version, sender), index).filter(|(other, _)| {
         // What is written while the gate of the other one is closed is this message.
-        if is_plain && version.message(other).is_some_and(Message::has_gate) {
-            continue;
-        }
-        if !withheld.get(&other).is_some_and(|withheld| withheld.always) {
-            form = restricted(shapes, &form, &condition, false)?;
-        }
-    }
-    Some(form)
+        let may_be_closed = is_plain && version.message(*other).is_some_and(Message::has_gate);
+        !may_be_closed && !withheld.get(other).is_some_and(|withheld| withheld.always)
+    });
+    own.chain(kept_back).chain(before.map(|(_, condition)| (condition, false))).collect()
+}
+
+/// The payloads of a shape for which all of this holds, as a shape; nothing if there are none.
+pub(super) fn restricted_by(shapes: &[DeclaredShape], form: Form, meets: &Meets) -> Option<Form> {
+    meets.iter().try_fold(form, |form, (condition, meets)| restricted(shapes, &form, condition, *meets))
 }

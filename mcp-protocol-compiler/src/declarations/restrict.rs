@@ -1,13 +1,14 @@
 //! The payloads that meet a condition, or do not, as a shape.
 
 use mcp_protocol_machine::protocol::{Condition, Literal, Text, position};
+use mcp_protocol_machine::shape::Sample;
 
 use super::{Alternative, DeclaredShape, Field, Form, Position, Record, Shapes};
 use crate::source::Span;
 
 /// Whether some payload of a shape meets a condition.
 pub(crate) fn may_hold(shapes: &[DeclaredShape], form: &Form, condition: &Condition) -> bool {
-    let literal = condition.literal.as_deref();
+    let literal = condition.literal.as_ref();
     Shapes(shapes).leaves(form).any(|leaf| part(shapes, leaf, &condition.path, literal, true).is_some())
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn restricted(
     condition: &Condition,
     meets: bool,
 ) -> Option<Form> {
-    let literal = condition.literal.as_deref();
+    let literal = condition.literal.as_ref();
     let parts = Shapes(shapes).leaves(form);
     let kept = parts.filter_map(|leaf| part(shapes, leaf, &condition.path, literal, meets));
     union(kept.collect())
@@ -80,16 +81,35 @@ fn union(parts: Vec<Form>) -> Option<Form> {
     }
 }
 
+/// Whether a value meets a condition.
+pub(crate) fn is_met(payload: &Sample, condition: &Condition) -> bool {
+    let found = condition.path.iter().try_fold(payload, |value, key| match value {
+        Sample::Object(members) => members.iter().find(|(name, _)| **name == **key).map(|(_, value)| value),
+        Sample::List(elements) => elements.get(position(key)?),
+        _ => None,
+    });
+    found.is_some_and(|found| match &condition.literal {
+        Some(literal) => *found == Sample::from(literal),
+        None => !matches!(found, Sample::Null | Sample::Bool(false)),
+    })
+}
+
 /// What is left of one alternative.
 fn part(
     shapes: &[DeclaredShape],
     leaf: &Form,
     path: &[Text],
-    literal: Option<&str>,
+    literal: Option<&Literal>,
     meets: bool,
 ) -> Option<Form> {
     let Some((key, rest)) = path.split_first() else { return value(leaf, literal, meets) };
     match leaf {
+        // What is looked at is there.
+        Form::Any | Form::Object if meets && position(key).is_none() => with_open_field(
+            &Record { fields: Vec::new(), rest: true },
+            key,
+            part(shapes, &Form::Any, rest, literal, true),
+        ),
         Form::Any | Form::Object | Form::Map(_) => Some(leaf.clone()),
         Form::List(_) if position(key).is_some() => Some(leaf.clone()),
         Form::Tuple(positions) => {
@@ -107,6 +127,7 @@ fn part(
         }
         Form::Record(record) => match record.field(key) {
             None if meets && !record.rest => None,
+            None if meets => with_open_field(record, key, part(shapes, &Form::Any, rest, literal, true)),
             None => Some(leaf.clone()),
             Some(field) => {
                 let parts = Shapes(shapes).leaves(&field.form);
@@ -156,16 +177,34 @@ fn with_field(record: &Record, changed: &Field, form: Option<Form>, meets: bool)
     Some(Form::Record(record))
 }
 
-/// What is left of a value that the condition looks at: a text, or something that is neither `null` nor `false`.
-fn value(leaf: &Form, literal: Option<&str>, meets: bool) -> Option<Form> {
+/// A record that leaves members open, in which one of them is what is left of any value.
+fn with_open_field(record: &Record, key: &str, form: Option<Form>) -> Option<Form> {
+    let mut record = record.clone();
+    record.fields.push(Field::undeclared(key, form?));
+    Some(Form::Record(record))
+}
+
+/// What is left of a value that the condition looks at: a certain value, or something that is neither `null` nor `false`.
+fn value(leaf: &Form, literal: Option<&Literal>, meets: bool) -> Option<Form> {
     let keep = match (leaf, literal) {
+        (Form::Any, Some(value)) if meets => return Some(Form::Literal(value.clone())),
+        (Form::Any, None) if meets => {
+            let truthy = Form::Literal(Literal::Bool(true));
+            let others = [Form::Number, Form::String, Form::Object, Form::List(Box::new(Form::Any))];
+            return union([truthy].into_iter().chain(others).collect());
+        }
         (Form::Any, _) => true,
         (Form::Bool, None) => return Some(Form::Literal(Literal::Bool(meets))),
         (Form::Null | Form::Literal(Literal::Bool(false)), None) => !meets,
         (_, None) => meets,
-        (Form::String, Some(text)) if meets => return Some(Form::Literal(text.to_owned().into())),
-        (Form::String, Some(_)) => true,
-        (Form::Literal(Literal::Text(known)), Some(text)) => (known == text) == meets,
+        (Form::Literal(known), Some(value)) => (known == value) == meets,
+        (Form::Bool, Some(Literal::Bool(value))) => return Some(Form::Literal((*value == meets).into())),
+        (Form::Uint, Some(Literal::Int(number))) if *number < 0 => !meets,
+        (Form::String, Some(value @ Literal::Text(_)))
+        | (Form::Int | Form::Uint | Form::Number, Some(value @ Literal::Int(_))) => match meets {
+            true => return Some(Form::Literal(value.clone())),
+            false => true,
+        },
         (_, Some(_)) => !meets,
     };
     keep.then(|| leaf.clone())

@@ -203,6 +203,19 @@ pub struct Field {
     pub form: Form,
 }
 
+impl Field {
+    /// A required field that no file declares: what is looked at in an object whose members are left open.
+    pub(crate) fn undeclared(name: &str, form: Form) -> Field {
+        let name = Name { text: name.to_owned(), span: Span::default() };
+        Field { name, owner: String::new(), documentation: Vec::new(), optional: false, form }
+    }
+
+    /// Where the field is declared, if it is.
+    pub(crate) fn written(&self) -> Option<Span> {
+        (!self.owner.is_empty()).then_some(self.name.span)
+    }
+}
+
 /// One position of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {

@@ -1,8 +1,8 @@
 //! Findings about payload shapes.
 
-use mcp_protocol_machine::protocol::position;
+use mcp_protocol_machine::protocol::{Literal, position};
 
-use crate::ast::{BUILT_IN, JsonPath, Name, built_in_meant};
+use crate::ast::{BUILT_IN, ConditionValue, JsonPath, Name, built_in_meant};
 use crate::declarations::{Alternative, Position};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange, shorten};
 use crate::source::Span;
@@ -419,25 +419,42 @@ pub fn not_a_value(message: &Name, path: &JsonPath, what: &str, inside: &[&str])
     }
 }
 
-/// A value in a condition that the field never has.
-pub fn never_this_text<'a>(
-    literal: &Name,
+/// A value in a condition that the field never has; perhaps it was meant as one of another kind. What the field is fixed to
+/// is named if it is of the kind that stands there.
+pub fn never_this_value(
+    literal: &ConditionValue,
     owner: &str,
-    texts: impl Iterator<Item = &'a str> + Clone,
+    meant: Option<Literal>,
+    fixed: &[&Literal],
 ) -> Diagnostic {
-    let finding =
-        Diagnostic::error(NO_SUCH_FIELD, literal.span, format!("{owner} is never \"{}\"", literal.text));
-    match nearest(&literal.text, texts.clone()) {
-        Some(near) => finding.suggest(
-            format!("did you mean \"{near}\"?"),
-            [Edit::replace(literal.span, crate::lexer::quote(near))],
-        ),
-        None => {
-            let all: Vec<String> = texts.take(MOST_NAMED).map(|text| format!("\"{text}\"")).collect();
-            match all.is_empty() {
-                true => finding.help("name a field that is a text: a condition compares no other values"),
-                false => finding.help(format!("it is one of {}", all.join(", "))),
-            }
+    let shown = crate::format::literal(&literal.value);
+    let finding = Diagnostic::error(NO_SUCH_FIELD, literal.span, format!("{owner} is never {shown}"));
+    if let Some(meant) = meant {
+        let meant = crate::format::literal(&meant);
+        let help = match &literal.value {
+            Literal::Text(_) => format!("write `{meant}`, without quotes: it is not a text"),
+            _ => format!("write `{meant}`: it is a text"),
+        };
+        return finding.suggest(help, [Edit::replace(literal.span, meant)]);
+    }
+    if let Literal::Text(text) = &literal.value {
+        let texts =
+            fixed.iter().filter_map(|one| if let Literal::Text(text) = one { Some(&**text) } else { None });
+        if let Some(near) = nearest(text, texts) {
+            let help = format!("did you mean \"{near}\"?");
+            return finding.suggest(help, [Edit::replace(literal.span, crate::lexer::quote(near))]);
         }
+    }
+    let kind = std::mem::discriminant(&literal.value);
+    let alike = fixed.iter().filter(|one| std::mem::discriminant(**one) == kind);
+    let all: Vec<String> = alike.take(MOST_NAMED).map(|one| crate::format::literal(one)).collect();
+    let of_kind = match &literal.value {
+        Literal::Text(_) => "a text",
+        Literal::Int(_) => "this whole number",
+        Literal::Bool(_) => "`true` or `false`",
+    };
+    match all.is_empty() {
+        true => finding.help(format!("name a field that may be {of_kind}")),
+        false => finding.help(format!("it is one of {}", all.join(", "))),
     }
 }

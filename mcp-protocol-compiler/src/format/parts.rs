@@ -75,7 +75,7 @@ pub(super) fn condition(condition: &Option<Condition>, word: &str) -> String {
         None => String::new(),
         Some(Condition { path, literal: None, .. }) => format!(" {word} {}", json_path(path)),
         Some(Condition { path, literal: Some(literal), .. }) => {
-            format!(" {word} {} = {}", json_path(path), quote(&literal.text))
+            format!(" {word} {} = {}", json_path(path), super::literal(&literal.value))
         }
     }
 }

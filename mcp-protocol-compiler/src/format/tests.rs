@@ -50,9 +50,9 @@ fn path() -> impl Strategy<Value = JsonPath> {
 }
 
 fn condition() -> impl Strategy<Value = Option<Condition>> {
-    prop::option::of((path(), prop::option::of(text())).prop_map(|(path, literal)| Condition {
+    prop::option::of((path(), prop::option::of(literal())).prop_map(|(path, literal)| Condition {
         path,
-        literal,
+        literal: literal.map(|value| ConditionValue { value, span: span() }),
         span: span(),
     }))
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, During, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, Rounds,
-    ShapeIndex, Side, Strictness, Text,
+    Level, Literal as Constant, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports,
+    Requirement, Rounds, ShapeIndex, Side, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -411,8 +411,13 @@ fn requirement(requirement: &Requirement, names: &ConstantNames) -> TokenStream 
 
 fn condition(condition: &Condition) -> TokenStream {
     let at = path(&condition.path);
-    match condition.literal.as_deref() {
-        Some(literal) => quote!(Condition::is(#at, #literal)),
+    match &condition.literal {
+        Some(Constant::Text(text)) => quote!(Condition::is(#at, #text)),
+        Some(Constant::Int(number)) => {
+            let number = Literal::i64_unsuffixed(*number);
+            quote!(Condition::is_int(#at, #number))
+        }
+        Some(Constant::Bool(value)) => quote!(Condition::is_bool(#at, #value)),
         None => quote!(Condition::present(#at)),
     }
 }

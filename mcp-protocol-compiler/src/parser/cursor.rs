@@ -531,9 +531,9 @@ impl<'s> Parser<'s> {
     fn at_definition(&self, next: Kind) -> bool {
         let starts_line = self.token().starts_line;
         match next {
-            // `if mode = "url"` is a condition. Inside parentheses only a new line makes a new definition.
+            // `if mode = "url"` and `if level = 1` are conditions. Inside parentheses only a new line makes a new definition.
             Kind::Equals => {
-                !matches!(self.kind_at(2), Kind::Text | Kind::Greater)
+                !matches!(self.kind_at(2), Kind::Text | Kind::Number | Kind::Greater)
                     && (starts_line || self.parentheses == 0)
             }
             Kind::OpenBracket => {

@@ -7,13 +7,18 @@ use super::codes::{
 };
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
+use crate::ast::{
+    Condition, ConditionValue, JsonPath, Level, LevelDirection, MessageField, Name, RustPath, boolean,
+};
 use crate::declarations::{name_in_rust, word_meant};
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::findings::shapes::MALFORMED_PAYLOAD;
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
 use crate::source::Span;
 use crate::suggest;
+
+/// What a condition compares with.
+const VALUES: &str = "a text in quotes, a whole number, `true` or `false`";
 
 impl Parser<'_> {
     /// `a::b::C<D, E>`
@@ -206,7 +211,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `if PATH`, `if PATH = "literal"` of a message or a reply, if the word is there.
+    /// `if PATH`, `if PATH = VALUE` of a message or a reply, if the word is there.
     pub(super) fn condition(&mut self) -> Option<Condition> {
         if self.word() == "unless" {
             let finding =
@@ -279,48 +284,60 @@ impl Parser<'_> {
                 self.report(finding.suggest("write `=`", [Edit::replace(both, "=")]));
                 self.bump();
             }
-            if self.kind() == Kind::Text {
-                literal = Some(self.take_text());
-            } else {
-                let written = first.to(self.previous());
-                if !self.compares_with_a_bool(word, path.span, written) {
-                    let shown = self.found();
-                    let help = match self.kind() {
-                        Kind::Word | Kind::Number if !self.at_item() => {
-                            format!("write `\"{}\"`", shown.trim_matches('`'))
-                        }
-                        _ => format!("write `{word} path = \"literal\"`"),
-                    };
-                    self.expected(MALFORMED_DECLARATION, "text in quotes", &help);
-                }
-                if !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Number) {
-                    self.bump();
-                }
-            }
+            literal = self.condition_value(word, path.span, first);
         }
         Some(Condition { path, literal, span: word_span.to(self.previous()) })
     }
 
-    /// Whether `true` or `false` stands behind the `=` of a condition, which a condition without `=` asks for.
-    fn compares_with_a_bool(&mut self, word: &str, path: Span, equals: Span) -> bool {
-        let value = self.word();
-        if !matches!(value, "true" | "false") || self.token().starts_line {
-            return false;
+    /// What stands behind the `=` of a condition.
+    fn condition_value(&mut self, word: &str, path: Span, equals: Span) -> Option<ConditionValue> {
+        let start = self.span();
+        let is_word = self.kind() == Kind::Word && !self.token().starts_line;
+        if let Some(value) = boolean(self.word()).filter(|_| is_word) {
+            return Some(ConditionValue { value: value.into(), span: self.bump() });
         }
-        let (path, both) = (shorten(self.sources.slice(path)), equals.to(self.span()));
-        let message = format!("a condition compares with text, and `{value}` is not text");
-        let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-        self.report(match value {
-            "true" => finding.suggest(
-                format!("write `{word} {path}`: that is any value but `false` and `null`"),
-                [Edit::delete(both)],
-            ),
-            _ => finding.help(format!(
-                "write `if {path}` behind the other alternative, and nothing behind this one; behind a gate, write \
-                 `unless {path}`"
-            )),
-        });
-        true
+        let value = match self.kind() {
+            Kind::Text => self.take_text().text.into(),
+            Kind::Number => match self.whole_number(MALFORMED_DECLARATION) {
+                Ok(number) => number.into(),
+                Err(finding) => {
+                    let path = shorten(self.sources.slice(path));
+                    let help = format!("write `{word} {path}`: that is any value but `false` and `null`");
+                    let comparison = Edit::delete(equals.to(self.previous()));
+                    self.report(finding.suggest(help, [comparison]));
+                    return None;
+                }
+            },
+            Kind::Word if is_word && self.word() == "null" => {
+                self.compares_with_null(path);
+                return None;
+            }
+            _ if is_word && !self.at_item() => {
+                let message = format!("expected {VALUES}, found {}", self.found());
+                let text = crate::lexer::quote(self.word());
+                let word = self.bump();
+                let finding = Diagnostic::error(MALFORMED_DECLARATION, word, message);
+                self.report(finding.suggest(format!("write `{text}`"), [Edit::replace(word, text)]));
+                return None;
+            }
+            _ => {
+                self.expected(MALFORMED_DECLARATION, VALUES, &format!("write `{word} path = \"literal\"`"));
+                return None;
+            }
+        };
+        Some(ConditionValue { value, span: start.to(self.previous()) })
+    }
+
+    /// `if path = null`: a member that is `null` counts as one that is absent.
+    fn compares_with_null(&mut self, path: Span) {
+        let path = shorten(self.sources.slice(path));
+        let null = self.bump();
+        let finding =
+            Diagnostic::error(MALFORMED_DECLARATION, null, "a condition does not compare with `null`");
+        self.report(finding.help(format!(
+            "write `if {path}` behind the other alternative, and nothing behind this one; behind a gate, write \
+             `unless {path}`"
+        )));
     }
 
     /// `[should "L5" out, must "L8" error -32002]`

@@ -11,7 +11,7 @@ use crate::ast::{
 };
 use crate::declarations::pascal;
 use crate::diagnostic::limit::Findings;
-use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::findings::shapes::shape_in_quotes;
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -196,6 +196,20 @@ impl Parser<'_> {
     /// A whole number: this value and no other.
     fn number(&mut self) -> ShapeKind {
         let start = self.span();
+        match self.whole_number(MALFORMED_SHAPE) {
+            Ok(number) => ShapeKind::Literal(number.into()),
+            Err(finding) => {
+                let span = start.to(self.previous());
+                let edit = Edit::replace(span, "number");
+                self.findings.push(finding.suggest("write `number` for any number", [edit]));
+                ShapeKind::Named(Name { text: "number".to_owned(), span })
+            }
+        }
+    }
+
+    /// A whole number of 64 bits, or what is wrong with the number that stands here.
+    pub(super) fn whole_number(&mut self, code: Code) -> Result<i64, Diagnostic> {
+        let start = self.span();
         let written = self.sources.slice(self.bump());
         let digits = written.trim_start_matches(|sign: char| !sign.is_ascii_digit());
         let sign = if digits.len() < written.len() { "-" } else { "" };
@@ -207,7 +221,7 @@ impl Parser<'_> {
             is_fraction = fraction.contains(|digit| digit != '0');
             if let (Some(number), false) = (whole, is_fraction) {
                 let span = start.to(self.previous());
-                let finding = Diagnostic::error(MALFORMED_SHAPE, span, "a whole number with a point");
+                let finding = Diagnostic::error(code, span, "a whole number with a point");
                 let edit = Edit::replace(span, number.to_string());
                 self.findings.push(
                     finding
@@ -218,14 +232,11 @@ impl Parser<'_> {
         }
         let span = start.to(self.previous());
         let what = match whole {
-            Some(number) if !is_fraction => return ShapeKind::Literal(number.into()),
+            Some(number) if !is_fraction => return Ok(number),
             _ if is_fraction => "a number that is not whole cannot be one value and no other",
             _ => "a number beyond 64 bits cannot be one value and no other",
         };
-        let finding = Diagnostic::error(MALFORMED_SHAPE, span, what);
-        let finding = finding.label("a text, `true`, `false` or a whole number can");
-        self.findings.push(finding.suggest("write `number` for any number", [Edit::replace(span, "number")]));
-        ShapeKind::Named(Name { text: "number".to_owned(), span })
+        Err(Diagnostic::error(code, span, what).label("a text, `true`, `false` or a whole number can"))
     }
 
     /// Whether `map` stands here with what its values are.

@@ -10,7 +10,7 @@ use super::items::Sides;
 use super::labels;
 use super::placed::Placed;
 use crate::ast::{
-    AnnouncedField, Condition, ItemKind, JsonPath, KeyFieldPlace, MessageField, Modifier, Name,
+    AnnouncedField, Condition, ItemKind, JsonPath, KeyFieldPlace, MessageField, Modifier, Name, boolean,
 };
 use crate::declarations::{
     Declarations, Field, Form, Meaning, PayloadType, Position, Record, Resolution, Shapes,
@@ -228,26 +228,16 @@ impl<'a> Paths<'a, '_> {
         let Some(condition) = condition else { return };
         let Some(found) = self.of_message(message, &condition.path, PathEnd::OneMessage) else { return };
         let Some(literal) = &condition.literal else { return };
-        let mut texts = Vec::new();
-        if found.into_iter().all(|form| self.is_one_of(form, &mut texts))
-            && !texts.contains(&literal.text.as_str())
-        {
-            let path = crate::format::json_path(&condition.path);
-            let owner = format!("`{path}`");
-            self.diagnostics.push(finding::never_this_text(literal, &owner, texts.iter().copied()));
+        let leaves = || found.iter().flat_map(|form| self.shapes().leaves(form));
+        let may_be = |value: &Literal| leaves().any(|leaf| may_be(leaf, value));
+        if may_be(&literal.value) {
+            return;
         }
-    }
-
-    /// Collects the texts that a value may be; whether it can be no other one.
-    fn is_one_of(&self, form: &'a Form, texts: &mut Vec<&'a str>) -> bool {
-        match self.shapes().behind(form) {
-            Form::Literal(Literal::Text(text)) => texts.push(text),
-            Form::Union(parts) => return parts.iter().all(|part| self.is_one_of(&part.form, texts)),
-            Form::String | Form::Any => return false,
-            // Not a text at all.
-            _ => {}
-        }
-        true
+        let meant = otherwise_written(&literal.value).filter(may_be);
+        let fixed = leaves().filter_map(|leaf| if let Form::Literal(one) = leaf { Some(one) } else { None });
+        let owner = format!("`{}`", crate::format::json_path(&condition.path));
+        let finding = finding::never_this_value(literal, &owner, meant, &fixed.collect::<Vec<_>>());
+        self.diagnostics.push(finding);
     }
 
     fn modifier(&mut self, message: &Name, modifier: &Modifier) {
@@ -535,4 +525,27 @@ fn names<'a>(records: &[&'a Record]) -> impl Iterator<Item = &'a str> + Clone {
 /// Whether a key is one that a record keeps without knowing it. One that is almost a known one is taken for a mistake.
 fn is_of_rest(records: &[&Record], key: &Name) -> bool {
     records.iter().any(|record| record.rest) && crate::suggest::nearest(&key.text, names(records)).is_none()
+}
+
+/// Whether one alternative of a shape may be a value.
+fn may_be(leaf: &Form, value: &Literal) -> bool {
+    match (leaf, value) {
+        (Form::Literal(one), _) => one == value,
+        (Form::Uint, Literal::Int(number)) => *number >= 0,
+        (Form::Any, _)
+        | (Form::String, Literal::Text(_))
+        | (Form::Int | Form::Number, Literal::Int(_))
+        | (Form::Bool, Literal::Bool(_)) => true,
+        _ => false,
+    }
+}
+
+/// A value of another kind that is written with the same letters: `1` and `"1"`.
+fn otherwise_written(value: &Literal) -> Option<Literal> {
+    match value {
+        Literal::Text(text) => {
+            boolean(text).map(Literal::from).or_else(|| text.parse().ok().map(Literal::Int))
+        }
+        other => Some(crate::format::literal(other).into()),
+    }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod cases;
+mod conditions;
 mod order;
 mod payloads;
 mod random;

@@ -7,12 +7,12 @@ use crate::random::{Random, seeds};
 use crate::values::{accepts, tables, value};
 use mcp_protocol_compiler::compat::Rule;
 
-const NAMES: [&str; 4] = ["a", "b", "c", "type"];
-const LITERALS: [&str; 9] = ["\"x\"", "\"y\"", "\"z\"", "\"x\"", "0", "1", "-1", "true", "false"];
+pub(crate) const NAMES: [&str; 4] = ["a", "b", "c", "type"];
+pub(crate) const LITERALS: [&str; 9] = ["\"x\"", "\"y\"", "\"z\"", "\"x\"", "0", "1", "-1", "true", "false"];
 
 /// A shape as its author writes it.
 #[derive(Clone)]
-enum Shape {
+pub(crate) enum Shape {
     Word(&'static str),
     Literal(&'static str),
     Name(usize),
@@ -56,7 +56,7 @@ fn union(random: &mut Random, depth: usize, shapes: usize) -> Shape {
     Shape::Union(parts)
 }
 
-fn record(random: &mut Random, depth: usize, shapes: usize) -> Shape {
+pub(crate) fn record(random: &mut Random, depth: usize, shapes: usize) -> Shape {
     let names: Vec<&str> = NAMES.into_iter().filter(|_| random.chance(60)).collect();
     let fields = names
         .into_iter()
@@ -79,7 +79,7 @@ fn position(random: &mut Random, depth: usize, shapes: usize) -> Shape {
 }
 
 /// One random change somewhere.
-fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
+pub(crate) fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
     let deeper = random.chance(70);
     match shape {
         Shape::List(of) | Shape::Map(of) if deeper => edit(random, of, shapes),
@@ -126,7 +126,7 @@ fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
     }
 }
 
-fn text(shape: &Shape) -> String {
+pub(crate) fn text(shape: &Shape) -> String {
     match shape {
         Shape::Word(word) | Shape::Literal(word) => (*word).to_owned(),
         Shape::Name(0) => "Root".to_owned(),

@@ -39,7 +39,12 @@ pub(crate) fn tables(text: &str) -> Protocol {
 /// Whether a value has the shape `Root`.
 pub(crate) fn accepts(tables: &Protocol, value: &Value) -> bool {
     let (_, root) = tables.shape_by_name("Root").unwrap();
-    judge(tables, &root.shape, &Judged(value)).is_ok()
+    fits(tables, &root.shape, value)
+}
+
+/// Whether a value has a shape.
+pub(crate) fn fits(tables: &Protocol, shape: &Shape, value: &Value) -> bool {
+    judge(tables, shape, &Judged(value)).is_ok()
 }
 
 /// A random value as a sender of a shape writes it: with no members but the fields of its records, and where its shape

@@ -68,6 +68,23 @@ fn a_reply_that_another_one_covers() {
 }
 
 #[test]
+fn values_of_all_kinds_tell_replies_apart() {
+    let body = "*( !Call . ?reply . End )";
+    for replies in [
+        "Done ({ ok: true }) if ok = true | Failed ({ ok: false, why: string }) if ok = false",
+        // What is `false` is not among what is there.
+        "Done ({ ok: bool }) if ok | Failed ({ ok: bool, why: string }) if ok = false",
+        "One ({ kind: int }) if kind = 1 | Less ({ kind: int }) if kind = -1 | Text (_) if kind = \"1\" | Any (_)",
+    ] {
+        assert_eq!(with(&format!("request Call \"call\" -> {replies}"), body), "", "{replies}");
+    }
+    insta::assert_snapshot!(with(
+        "request Call \"call\" -> Any (T) if ok | Yes (T) if ok = true | One (T) if ok = 1",
+        body
+    ));
+}
+
+#[test]
 fn requests_that_nothing_tells_apart() {
     let body = "*( !A . ?reply . End ⊕ !B . ?reply . End )";
     insta::assert_snapshot!(

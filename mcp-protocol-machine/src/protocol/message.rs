@@ -1,6 +1,6 @@
 //! One message, and all that binds it to the wire.
 
-use super::{GateIndex, KeyIndex, Level, List, MessageIndex, Path, ShapeIndex, Side, Text};
+use super::{GateIndex, KeyIndex, Level, List, Literal, MessageIndex, Path, ShapeIndex, Side, Text};
 
 /// One message and all that binds it to the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,14 +76,14 @@ pub enum Payload {
     Optional,
 }
 
-/// `if PATH` or `if PATH = "literal"`.
+/// `if PATH` or `if PATH = VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Condition {
     /// Where to look in the payload.
     pub path: Path,
-    /// The text that must be there; `None` asks only for something that is neither `false` nor `null`.
-    pub literal: Option<Text>,
+    /// The value that must be there; `None` asks only for something that is neither `false` nor `null`.
+    pub literal: Option<Literal>,
 }
 
 /// One capability that a message needs.

@@ -52,3 +52,5 @@ pub use mismatch::ShapeMismatch;
 #[doc(hidden)]
 pub use mismatch::{list_of as expected_list, literal as expected_literal};
 pub use sample::{LONGEST_SAMPLE, Sample, Samples, sample};
+#[doc(hidden)]
+pub use whole::whole as whole_number;

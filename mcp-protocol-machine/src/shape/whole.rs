@@ -2,7 +2,7 @@
 
 /// The value of a number that is whole and has at most 20 digits: `1`, `1.0`, `0.1e1` and `-0` are whole. Every number
 /// of 64 bits is among them.
-pub(super) fn whole(written: &str) -> Option<i128> {
+pub fn whole(written: &str) -> Option<i128> {
     // Most numbers are digits and nothing else.
     if written.len() <= 20
         && let Ok(number) = written.parse()

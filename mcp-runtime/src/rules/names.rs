@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey,
-    Path, Payload, Protocol, Side, Text,
+    Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Literal, Message, MessageIndex,
+    MessageKey, Path, Payload, Protocol, Side, Text,
 };
-use mcp_protocol_machine::shape::{CompiledShapes, absent_params};
+use mcp_protocol_machine::shape::{CompiledShapes, absent_params, whole_number};
 use mcp_protocol_machine::{Capabilities, IdTable, KeyValue, RequestId, Said, Token};
 
 use crate::jsonrpc::path::{holds, is_empty_object};
@@ -315,7 +315,17 @@ pub(crate) fn fits(condition: Option<&Condition>, payload: Option<impl RawPayloa
     let value = found.as_ref().map(RawPayload::written);
     match &condition.literal {
         None => holds(value),
-        Some(literal) => value.is_some_and(|value| is_text(value, literal)),
+        Some(literal) => value.is_some_and(|value| is_literal(value, literal)),
+    }
+}
+
+/// Whether a value is this one, however it is written.
+fn is_literal(value: &str, literal: &Literal) -> bool {
+    match literal {
+        Literal::Text(text) => is_text(value, text),
+        Literal::Int(number) => whole_number(value) == Some(i128::from(*number)),
+        Literal::Bool(true) => value == "true",
+        Literal::Bool(false) => value == "false",
     }
 }
 
@@ -376,6 +386,8 @@ pub(crate) fn to_be_read<'a>(protocol: &Protocol, message: &Message, came: Optio
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use mcp_protocol_machine::Lookup;
 
     use super::*;
@@ -398,6 +410,34 @@ mod tests {
                 };
                 assert_eq!(found(true), lookup.requests(method), "{code} {method}");
                 assert_eq!(found(false), lookup.notifications(method), "{code} {method}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_condition_is_met_by_its_value_however_that_is_written() {
+        let path = &[Cow::Borrowed("kind")];
+        let (is_text, is_one) = (Condition::is(path, "a/b"), Condition::is_int(path, 1));
+        let (is_true, is_false) = (Condition::is_bool(path, true), Condition::is_bool(path, false));
+        for (value, met) in [
+            (r#""a/b""#, Some(&is_text)),
+            (r#""a\/b""#, Some(&is_text)),
+            ("1", Some(&is_one)),
+            ("1.0", Some(&is_one)),
+            ("10e-1", Some(&is_one)),
+            ("true", Some(&is_true)),
+            ("false", Some(&is_false)),
+            ("null", None),
+            ("1.5", None),
+            (r#""1""#, None),
+            (r#""true""#, None),
+            ("[1]", None),
+            ("{}", None),
+        ] {
+            let payload = format!(r#"{{"kind":{value}}}"#);
+            for condition in [&is_text, &is_one, &is_true, &is_false] {
+                let fits = fits(Some(condition), Some(&*payload));
+                assert_eq!(fits, met == Some(condition), "{payload} {condition}");
             }
         }
     }

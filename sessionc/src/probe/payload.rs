@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{
-    KeyIndex, KeyPlace, Kind, Message, MessageIndex, Path, Payload, Protocol, Shape, Side, Text, position,
+    KeyIndex, KeyPlace, Kind, Literal, Message, MessageIndex, Path, Payload, Protocol, Shape, Side, Text,
+    position,
 };
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
@@ -63,7 +64,9 @@ impl Payloads {
         self.fill_announcement(index, table, &mut params);
         if let Some(condition) = &table.condition {
             let wanted = match &condition.literal {
-                Some(literal) => Value::from(&**literal),
+                Some(Literal::Text(text)) => Value::from(&**text),
+                Some(Literal::Int(number)) => Value::from(*number),
+                Some(Literal::Bool(value)) => Value::from(*value),
                 None => self.at_path(table, &condition.path).unwrap_or(Value::Bool(true)),
             };
             self.put_if_missing(table, &mut params, &condition.path, wanted);

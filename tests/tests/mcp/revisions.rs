@@ -16,6 +16,7 @@ use mcp_protocol_compiler::{Compilation, Compiled, compile, format, parser};
 use mcp_protocol_machine::protocol::{
     Action, Condition, Direction, Holder, Kind, Message, Requirement, Side, StateKind, Strictness,
 };
+use mcp_protocol_machine::shape::expected_literal;
 
 /// Who sends a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +128,7 @@ fn roles(protocol: &Compiled) -> (&Automaton, &Automaton) {
 
 fn shown_condition(condition: &Condition) -> String {
     match &condition.literal {
-        Some(literal) => format!("{}={literal}", condition.path.join(".")),
+        Some(literal) => format!("{}={}", condition.path.join("."), expected_literal(literal)),
         None => condition.path.join("."),
     }
 }

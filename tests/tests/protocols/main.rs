@@ -4,6 +4,7 @@ mod announced_tokens;
 mod announcing;
 mod cancelling;
 mod closing_within;
+mod condition_values;
 mod conversations;
 mod during;
 mod generated;

@@ -36,7 +36,7 @@ impl<'a> Objects<'a> {
                     name: &field.name.text,
                     optional: field.optional,
                     form: &field.form,
-                    span: Some(field.name.span),
+                    span: field.written(),
                 });
                 let others = record.rest.then_some(any);
                 Some(Objects { are_lists: false, fields: fields.collect(), others })

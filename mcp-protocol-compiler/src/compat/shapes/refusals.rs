@@ -32,6 +32,13 @@ pub(in crate::compat) struct Refusal {
     pub(super) pair: usize,
 }
 
+impl Refusal {
+    /// Whether both say the same.
+    pub(in crate::compat) fn says_the_same(&self, other: &Refusal) -> bool {
+        (&self.path, &self.expected, &self.found) == (&other.path, &other.expected, &other.found)
+    }
+}
+
 /// A part of the receiver that must be there and is not.
 pub(super) struct Missing<'a> {
     pub(super) path: String,

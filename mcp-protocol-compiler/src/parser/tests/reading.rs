@@ -149,10 +149,8 @@ fn declarations() {
         panic!("{:?}", request.modifiers)
     };
     assert_eq!(holder.text, "server");
-    assert_eq!(
-        condition.as_ref().and_then(|when| when.literal.as_ref()).map(|text| text.text.as_str()),
-        Some("url")
-    );
+    let value = condition.as_ref().and_then(|when| when.literal.as_ref()).map(|literal| &literal.value);
+    assert_eq!(value, Some(&"url".into()));
     assert!(other.literal.is_none());
     assert_eq!((levels[0].must, levels[0].direction), (false, Some(LevelDirection::In)));
     assert_eq!((levels[1].must, levels[1].error), (true, Some(-3)));

@@ -327,8 +327,14 @@ impl Draft<'_> {
         }
         if self.random.percent(25) {
             // One of several messages of one method, which only the payload tells apart.
-            let (group, name) = (self.next % 2, &name);
-            writeln!(self.declarations, "notification {name} \"note{group}\" if kind = \"{name}\" (P){gate}")
+            let (group, place) = (self.next % 2, self.next);
+            // Values of all kinds, each of them once.
+            let value = match place {
+                3 | 4 => format!("{}", place == 4),
+                _ if place % 3 == 0 => place.to_string(),
+                _ => format!("\"{name}\""),
+            };
+            writeln!(self.declarations, "notification {name} \"note{group}\" if kind = {value} (P){gate}")
                 .unwrap();
         } else {
             writeln!(self.declarations, "notification {name} \"{name}\" (P){gate}").unwrap();

@@ -12,6 +12,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("name a request, or a group that has requests", "which request is meant is the author's choice"),
     ("write `during Order`", "the request is missing"),
     ("write `if path` or `if path = ", "the path is missing"),
+    ("write `if path = ", "the value is missing"),
     (
         "behind the other alternative, and nothing behind this one",
         "which alternative is the other one is not known",
@@ -57,11 +58,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("declare it where a request is to have it", "which request is to have it is the author's to say"),
     ("its positions are `", "none of them is near"),
     ("give one of the two positions another label", "what the position is called is the author's to say"),
-    ("it is one of \"", "none of them is near"),
-    (
-        "name a field that is a text: a condition compares no other values",
-        "which field is the author's to say",
-    ),
+    ("it is one of ", "none of them is near"),
+    ("name a field that may be ", "which field is the author's to say"),
     ("write `}` behind the last field", "where the record ends is not known"),
     ("override the message: ", "what changes in its payload is the author's to say"),
     ("declare a shape with `", "which shape says the same as the type is not known"),

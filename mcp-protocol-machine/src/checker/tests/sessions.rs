@@ -258,7 +258,7 @@ fn gates_are_closed_before_the_announcement() {
     );
     checker.announce(Side::Client, Capabilities::from_gates([small.sampling]));
     checker.ask(Receive, small.sample.request, 1).unwrap();
-    let applies = |condition: &crate::protocol::Condition| condition.literal.as_deref() == Some("tools");
+    let applies = |condition: &crate::protocol::Condition| condition.literal == Some("tools".into());
     let refused = checker.request(Receive, small.sample.request, &id(2), None, applies).unwrap_err();
     let capability = "sampling.\"io.x/tools\"".to_owned();
     assert_eq!(refused.kind, ViolationKind::NotNegotiated { holder: Side::Client, capability });
@@ -281,7 +281,7 @@ fn one_of_two_gates_is_asked_where_a_condition_decides() {
         let granted = ["form", "url"].into_iter().zip(gates).filter(|(name, _)| announced.contains(name));
         checker.announce(Side::Client, granted.map(|(_, gate)| gate).collect());
         for (number, mode) in [(0, "form"), (1, "url")] {
-            let applies = |condition: &crate::protocol::Condition| condition.literal.as_deref() == Some(mode);
+            let applies = |condition: &crate::protocol::Condition| condition.literal == Some(mode.into());
             let asked = checker.request(Send, ask.request, &id(number), None, applies);
             let closed = ViolationKind::NotNegotiated { holder: Side::Client, capability: mode.into() };
             let wanted = if announced.contains(&mode) { None } else { Some(closed) };

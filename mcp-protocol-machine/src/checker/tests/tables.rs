@@ -145,10 +145,8 @@ impl Tables {
         literal: Option<&'static str>,
         unless: bool,
     ) {
-        let condition = literal.map(|literal| Condition {
-            path: vec!["mode".into()].into(),
-            literal: Some(Text::Borrowed(literal)),
-        });
+        let condition = literal
+            .map(|literal| Condition { path: vec!["mode".into()].into(), literal: Some(literal.into()) });
         self.edit(message).requires.to_mut().push(Requirement { holder, gate, condition, unless });
     }
 

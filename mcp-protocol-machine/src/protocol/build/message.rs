@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::put;
 use crate::protocol::Capability;
 use crate::protocol::{
-    Cancels, Condition, During, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message,
-    MessageIndex, MessageKey, Path, Payload, Reports, Requirement, Rounds, ShapeIndex, Side, Text,
+    Cancels, Condition, During, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Literal,
+    Message, MessageIndex, MessageKey, Path, Payload, Reports, Requirement, Rounds, ShapeIndex, Side, Text,
 };
 
 impl Message {
@@ -188,14 +188,24 @@ impl Message {
 }
 
 impl Condition {
-    /// A condition on the value at a path: that it is this text, or, without one, that it is there.
-    pub const fn new(path: Path, literal: Option<Text>) -> Condition {
+    /// A condition on the value at a path: that it is this one, or, without one, that it is there.
+    pub const fn new(path: Path, literal: Option<Literal>) -> Condition {
         Condition { path, literal }
     }
 
     /// The value at the path is this text.
     pub const fn is(path: &'static [Text], literal: &'static str) -> Condition {
-        Condition::new(Cow::Borrowed(path), Some(Cow::Borrowed(literal)))
+        Condition::new(Cow::Borrowed(path), Some(Literal::Text(Cow::Borrowed(literal))))
+    }
+
+    /// The value at the path is this whole number.
+    pub const fn is_int(path: &'static [Text], number: i64) -> Condition {
+        Condition::new(Cow::Borrowed(path), Some(Literal::Int(number)))
+    }
+
+    /// The value at the path is `true`, or is `false`.
+    pub const fn is_bool(path: &'static [Text], value: bool) -> Condition {
+        Condition::new(Cow::Borrowed(path), Some(Literal::Bool(value)))
     }
 
     /// The value at the path is there and neither `false` nor `null`.

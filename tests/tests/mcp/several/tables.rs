@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use mcp_protocol_machine::protocol::{
     Action, Condition, Direction, Holder, Kind, Level, Protocol, Role, Side, State, StateIndex,
 };
+use mcp_protocol_machine::shape::expected_literal;
 use mcp_protocols::{REVISIONS, VERSIONS};
 
 fn condition(condition: Option<&Condition>) -> String {
     condition.map_or_else(String::new, |condition| {
-        format!(" if {}={}", condition.path.join("."), condition.literal.as_deref().unwrap_or("*"))
+        let value = condition.literal.as_ref().map_or("*".to_owned(), expected_literal);
+        format!(" if {}={value}", condition.path.join("."))
     })
 }
 

@@ -2,7 +2,8 @@
 //! lawful is accepted by the revision that was agreed on, and mistakes planted in it are found.
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Condition, Direction, KeyIndex, KeyPlace, Message, MessageIndex, Path, Protocol, Side, Text,
+    Announcement, Condition, Direction, KeyIndex, KeyPlace, Literal, Message, MessageIndex, Path, Protocol,
+    Side, Text,
 };
 use mcp_protocol_machine::{
     About, Awaiting, Capabilities, Checker, Correlation, KeyValue, Lookup, RequestId, Said, Violation,
@@ -34,7 +35,8 @@ fn at<'v>(payload: &'v Value, path: &Path) -> &'v Value {
 fn fits(condition: &Condition, payload: &Value) -> bool {
     let found = at(payload, &condition.path);
     match &condition.literal {
-        Some(literal) => found.as_str() == Some(literal),
+        Some(Literal::Text(literal)) => found.as_str() == Some(literal),
+        Some(other) => panic!("MCP compares with texts alone, not with {other:?}"),
         None => !matches!(found, Value::Null | Value::Bool(false)),
     }
 }

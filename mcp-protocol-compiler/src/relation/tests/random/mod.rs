@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{
-    Action, Condition, Direction, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
+    Action, Condition, Direction, Literal, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
 
 pub(in crate::relation::tests) use suspension::disturb;
@@ -46,10 +46,11 @@ pub(in crate::relation::tests) fn vocabulary() -> Vec<Message> {
         "a; b; c; d; e; f; g; h; m; n; o; p; r; s; t; Call -> Result cancellable; Cancel; \
          Open -> Opened | Deferred cancellable; Ask -> Told",
     );
-    for (place, literal) in [(0, "one"), (1, "two"), (12, "three"), (13, "four")] {
+    let literals = [Literal::from("one"), 2.into(), false.into(), (-4).into()];
+    for (place, literal) in [0, 1, 12, 13].into_iter().zip(literals) {
         let path = vec![Cow::Borrowed("kind")].into();
         list[place].table.method = Cow::Borrowed("told");
-        list[place].table.condition = Some(Condition::new(path, Some(Cow::Borrowed(literal))));
+        list[place].table.condition = Some(Condition::new(path, Some(literal)));
     }
     list
 }
