@@ -285,6 +285,7 @@ impl Parser<'_> {
                 self.bump();
             }
             literal = self.condition_value(word, path.span, first);
+            self.more_values();
         }
         Some(Condition { path, literal, span: word_span.to(self.previous()) })
     }
@@ -326,6 +327,30 @@ impl Parser<'_> {
             }
         };
         Some(ConditionValue { value, span: start.to(self.previous()) })
+    }
+
+    /// `if path = 1 | 2`: values behind the first one. Behind the condition of a reply, a word is another reply.
+    fn more_values(&mut self) {
+        let at_value = |parser: &Self| {
+            parser.kind() == Kind::Bar
+                && (matches!(parser.kind_at(1), Kind::Text | Kind::Number)
+                    || boolean(parser.word_at(1)).is_some())
+        };
+        if !at_value(self) {
+            return;
+        }
+        let (index, start) = (self.index(), self.span());
+        while at_value(self) {
+            self.bump();
+            self.bump();
+        }
+        let more = start.to(self.previous());
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, more, "a condition compares with one value");
+        self.report_at(
+            index,
+            finding
+                .help("declare a message for each of the values, or one without a condition for all others"),
+        );
     }
 
     /// `if path = null`: a member that is `null` counts as one that is absent.
