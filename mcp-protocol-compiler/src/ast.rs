@@ -521,7 +521,7 @@ pub enum KeyFieldPlace {
 /// `if PATH`, `if PATH = VALUE`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Where to look.
+    /// Where to look; without a key, `_`, it is the payload itself.
     pub path: JsonPath,
     /// The value that must be there.
     pub literal: Option<ConditionValue>,

@@ -32,10 +32,15 @@ impl Condition {
     pub(crate) fn test(&self) -> String {
         match &self.literal {
             // With escapes, as the file has it.
-            Some(Literal::Text(text)) => format!("{} = {text:?}", dotted(&self.path)),
-            Some(other) => format!("{} = {}", dotted(&self.path), expected_literal(other)),
-            None => dotted(&self.path),
+            Some(Literal::Text(text)) => format!("{} = {text:?}", self.looked_at()),
+            Some(other) => format!("{} = {}", self.looked_at(), expected_literal(other)),
+            None => self.looked_at(),
         }
+    }
+
+    /// The path, or `_` for the payload itself.
+    fn looked_at(&self) -> String {
+        if self.path.is_empty() { "_".to_owned() } else { dotted(&self.path) }
     }
 
     /// Whether every payload that fits another condition fits this one, too.
@@ -49,7 +54,7 @@ impl Condition {
 /// A path as it is written in a `.session` file: a key that is not a plain word is quoted.
 pub(crate) fn dotted(path: &[Text]) -> String {
     let plain =
-        |key: &str| key.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));
+        |key: &str| key != "_" && key.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
     let keys = path.iter().map(|key| if plain(key) { key.to_string() } else { format!("{key:?}") });
     keys.collect::<Vec<_>>().join(".")
 }
@@ -74,6 +79,8 @@ mod tests {
         );
         assert_eq!(condition(["kind"], Some((-1).into())).to_string(), "if kind = -1");
         assert_eq!(condition(["ok"], Some(false.into())).to_string(), "if ok = false");
+        assert_eq!(condition([], Some(true.into())).to_string(), "if _ = true");
+        assert_eq!(condition(["_"], None).to_string(), "if \"_\"");
     }
 
     #[test]

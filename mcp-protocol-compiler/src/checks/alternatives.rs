@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Kind, Literal, MessageIndex, Payload, Text};
 
-use crate::declarations::{Declarations, Message};
+use crate::declarations::{Declarations, DeclaredShape, Form, Message, PayloadType, Shapes};
 use crate::diagnostic::{Code, Diagnostic, TextChange};
 
 /// Alternatives that nothing tells apart, or of which one is never read.
@@ -18,7 +18,7 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
             continue;
         }
         found.extend(nothing_to_look_in(message));
-        found.extend(known.rival(message).and_then(|first| apart(message, first)));
+        found.extend(known.rival(message).and_then(|first| apart(&declarations.shapes, message, first)));
         known.add(message);
         if message.table.answered && message.table.kind == Kind::Request {
             found.extend(answered(declarations, index, message));
@@ -80,17 +80,17 @@ fn nothing_to_look_in(message: &Message) -> Option<Diagnostic> {
     )
 }
 
-fn apart(message: &Message, first: &Message) -> Option<Diagnostic> {
+fn apart(shapes: &[DeclaredShape], message: &Message, first: &Message) -> Option<Diagnostic> {
     let reply = matches!(message.table.kind, Kind::Reply { .. });
     match (&first.table.condition, &message.table.condition) {
         // Two messages that are the same in everything are a finding of the declarations.
-        (one, other) if one == other => reply.then(|| same_condition(message, first)),
+        (one, other) if one == other => reply.then(|| same_condition(shapes, message, first)),
         (Some(one), Some(other)) if one.covers(other) => Some(never_read(message, first)),
         _ => None,
     }
 }
 
-fn same_condition(message: &Message, first: &Message) -> Diagnostic {
+fn same_condition(shapes: &[DeclaredShape], message: &Message, first: &Message) -> Diagnostic {
     let names = (&first.table.name, &message.table.name);
     let diagnostic = Diagnostic::error(
         NOT_TOLD_APART,
@@ -108,21 +108,84 @@ fn same_condition(message: &Message, first: &Message) -> Diagnostic {
                 ),
                 [TextChange::Condition(message.span, " if other".to_owned())],
             ),
-        None => diagnostic
-            .label("comes without a condition, too")
-            .also(first.span, "comes without a condition")
-            .with_note(
-                "one alternative may have no condition: it stands for every result that fits no other one",
-            )
-            .with_note(
-                "a failure needs no reply of its own: any request may be refused with a JSON-RPC error, which in session types \
-                 is called like the request, with `Error` behind it",
-            )
-            .changes(
-                format!("write `if field` behind `{0}`, with a field of the result that only `{0}` has", names.1),
-                [TextChange::Condition(message.span, " if field".to_owned())],
-            ),
+        None => {
+            let diagnostic = diagnostic
+                .label("comes without a condition, too")
+                .also(first.span, "comes without a condition")
+                .with_note(
+                    "one alternative may have no condition: it stands for every result that fits no other one",
+                )
+                .with_note(
+                    "a failure needs no reply of its own: any request may be refused with a JSON-RPC error, which in \
+                     session types is called like the request, with `Error` behind it",
+                );
+            with_what_tells_apart(diagnostic, shapes, first, message)
+        }
     }
+}
+
+/// Says what tells one of two replies from the other one: its value, if it has no other, or else a field.
+fn with_what_tells_apart(
+    finding: Diagnostic,
+    shapes: &[DeclaredShape],
+    first: &Message,
+    message: &Message,
+) -> Diagnostic {
+    let orders = [(message, first), (first, message)];
+    let of_value = orders.iter().find_map(|(one, other)| Some((one, test_of_value(shapes, one, other)?)));
+    if let Some((one, test)) = of_value {
+        return finding.changes(
+            format!("write `{test}` behind `{}`", one.table.name),
+            [TextChange::Condition(one.span, format!(" {test}"))],
+        );
+    }
+    let is_without_fields = |(message, _): &(&Message, _)| {
+        let mut leaves = leaves(shapes, message).peekable();
+        leaves.peek().is_some() && leaves.all(is_without_fields)
+    };
+    if orders.iter().all(is_without_fields) {
+        return finding
+            .help("make them one reply whose shape is a union: which of them it is, its value says");
+    }
+    finding.changes(
+        format!(
+            "write `if field` behind `{0}`, with a field of the result that only `{0}` has",
+            message.table.name
+        ),
+        [TextChange::Condition(message.span, " if field".to_owned())],
+    )
+}
+
+/// `if _ = VALUE` for a reply that is this value and no other; `if _` for one that is never `null` or `false` while the
+/// other one always is.
+fn test_of_value(shapes: &[DeclaredShape], one: &Message, other: &Message) -> Option<String> {
+    let mut own = leaves(shapes, one);
+    if let (Some(Form::Literal(value)), None) = (own.next(), own.next()) {
+        return Some(format!("if _ = {}", crate::format::literal(value)));
+    }
+    let is_empty = |leaf: &Form| matches!(leaf, Form::Null | Form::Literal(Literal::Bool(false)));
+    let may_be_empty = |leaf: &Form| is_empty(leaf) || matches!(leaf, Form::Any | Form::Bool);
+    let is_told = leaves(shapes, one).next().is_some()
+        && leaves(shapes, other).next().is_some()
+        && !leaves(shapes, one).any(may_be_empty)
+        && leaves(shapes, other).all(is_empty);
+    is_told.then(|| "if _".to_owned())
+}
+
+/// What a message may carry, as far as a shape says it.
+fn leaves<'a>(shapes: &'a [DeclaredShape], message: &Message) -> impl Iterator<Item = &'a Form> {
+    let index = match &message.payload {
+        PayloadType::Shape { index, .. } => Some(*index),
+        _ => None,
+    };
+    let null = (message.table.payload == Payload::Null).then_some(&Form::Null);
+    let declared = index.and_then(|index| shapes.get(index));
+    let declared = declared.into_iter().flat_map(|shape| Shapes(shapes).leaves(&shape.form));
+    declared.chain(null)
+}
+
+fn is_without_fields(leaf: &Form) -> bool {
+    !matches!(leaf, Form::Record(_) | Form::Object | Form::Map(_) | Form::Any)
 }
 
 fn never_read(message: &Message, first: &Message) -> Diagnostic {

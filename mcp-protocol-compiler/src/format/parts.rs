@@ -73,11 +73,16 @@ pub(super) fn rust(text: &str) -> String {
 pub(super) fn condition(condition: &Option<Condition>, word: &str) -> String {
     match condition {
         None => String::new(),
-        Some(Condition { path, literal: None, .. }) => format!(" {word} {}", json_path(path)),
+        Some(Condition { path, literal: None, .. }) => format!(" {word} {}", condition_path(path)),
         Some(Condition { path, literal: Some(literal), .. }) => {
-            format!(" {word} {} = {}", json_path(path), super::literal(&literal.value))
+            format!(" {word} {} = {}", condition_path(path), super::literal(&literal.value))
         }
     }
+}
+
+/// What a condition looks at: `_` is the payload itself.
+pub(crate) fn condition_path(path: &JsonPath) -> String {
+    if path.segments.is_empty() { "_".to_owned() } else { json_path(path) }
 }
 
 pub(super) fn message_field(field: &MessageField) -> String {
@@ -107,5 +112,5 @@ pub(crate) fn json_path(path: &JsonPath) -> String {
 
 /// A key, in quotes unless it reads as one word.
 pub(crate) fn json_key(key: &str) -> String {
-    if crate::lexer::is_word(key) { key.to_owned() } else { quote(key) }
+    if crate::lexer::is_word(key) && key != "_" { key.to_owned() } else { quote(key) }
 }

@@ -50,11 +50,14 @@ fn path() -> impl Strategy<Value = JsonPath> {
 }
 
 fn condition() -> impl Strategy<Value = Option<Condition>> {
-    prop::option::of((path(), prop::option::of(literal())).prop_map(|(path, literal)| Condition {
-        path,
-        literal: literal.map(|value| ConditionValue { value, span: span() }),
-        span: span(),
-    }))
+    let whole = Just(JsonPath { segments: Vec::new(), span: span() });
+    prop::option::of((prop_oneof![4 => path(), 1 => whole], prop::option::of(literal())).prop_map(
+        |(path, literal)| Condition {
+            path,
+            literal: literal.map(|value| ConditionValue { value, span: span() }),
+            span: span(),
+        },
+    ))
 }
 
 fn field() -> impl Strategy<Value = MessageField> {

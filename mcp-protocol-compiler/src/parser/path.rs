@@ -264,7 +264,7 @@ impl Parser<'_> {
     fn condition_behind(&mut self, word: &str) -> Option<Condition> {
         let help = format!("write `{word} path` or `{word} path = \"literal\"`");
         let word_span = self.eat_word(word)?;
-        let path = self.json_path(&help)?;
+        let path = self.condition_path(&help)?;
         let mut literal = None;
         if self.kind() == Kind::Exclamation && self.kind_at(1) == Kind::Equals && !self.token().starts_line {
             let both = self.bump().to(self.span());
@@ -288,6 +288,23 @@ impl Parser<'_> {
             self.more_values();
         }
         Some(Condition { path, literal, span: word_span.to(self.previous()) })
+    }
+
+    /// `a.b`, or `_` for the payload itself.
+    fn condition_path(&mut self, help: &str) -> Option<JsonPath> {
+        if self.word() != "_" || self.begins_line_of_item() {
+            return self.json_path(help);
+        }
+        let whole = self.bump();
+        if self.kind() == Kind::Dot && !self.token().starts_line {
+            let dot = self.bump();
+            let finding = Diagnostic::error(MALFORMED_PATH, whole, "`_` is the payload itself");
+            let path = self.json_path(help)?;
+            let shown = shorten(self.sources.slice(path.span)).to_string();
+            self.report(finding.suggest(format!("write `{shown}`"), [Edit::delete(whole.to(dot))]));
+            return Some(path);
+        }
+        Some(JsonPath { segments: Vec::new(), span: whole })
     }
 
     /// What stands behind the `=` of a condition.

@@ -235,7 +235,10 @@ impl<'a> Paths<'a, '_> {
         }
         let meant = otherwise_written(&literal.value).filter(may_be);
         let fixed = leaves().filter_map(|leaf| if let Form::Literal(one) = leaf { Some(one) } else { None });
-        let owner = format!("`{}`", crate::format::json_path(&condition.path));
+        let owner = match condition.path.segments.as_slice() {
+            [] => format!("the payload of `{}`", message.text),
+            _ => format!("`{}`", crate::format::json_path(&condition.path)),
+        };
         let finding = finding::never_this_value(literal, &owner, meant, &fixed.collect::<Vec<_>>());
         self.diagnostics.push(finding);
     }

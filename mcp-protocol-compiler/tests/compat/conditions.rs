@@ -35,7 +35,7 @@ fn condition(random: &mut Random, shape: &Shape) -> String {
         }
     }
     if path.is_empty() {
-        path = NAMES[random.below(NAMES.len())].to_owned();
+        path = ["_", NAMES[random.below(NAMES.len())]][random.below(2)].to_owned();
     }
     let literal = literal.filter(|_| random.chance(80)).unwrap_or(LITERALS[random.below(LITERALS.len())]);
     match random.chance(30) {

@@ -74,6 +74,8 @@ fn values_of_all_kinds_tell_replies_apart() {
         "Done ({ ok: true }) if ok = true | Failed ({ ok: false, why: string }) if ok = false",
         // What is `false` is not among what is there.
         "Done ({ ok: bool }) if ok | Failed ({ ok: bool, why: string }) if ok = false",
+        "Known (true) if _ | Unknown (false) if _ = false",
+        "Found ({ place: string }) if _ | Nothing (null)",
         "One ({ kind: int }) if kind = 1 | Less ({ kind: int }) if kind = -1 | Text (_) if kind = \"1\" | Any (_)",
     ] {
         assert_eq!(with(&format!("request Call \"call\" -> {replies}"), body), "", "{replies}");

@@ -91,7 +91,12 @@ impl Choices<'_> {
             }
             self.modifiers(index);
             let payload = self.payload();
-            let (method, condition) = if self.rarely(8) { (0, " if x") } else { (index, "") };
+            let conditions = [" if x", " if x = 1", " if x = \"1\"", " if x = false", " if _ = -1"];
+            let (method, condition) = if self.rarely(8) {
+                (0, conditions[usize::from(index) % conditions.len()])
+            } else {
+                (index, "")
+            };
             let _ = write!(self.out, "notification N{index} \"n{method}\"{condition}{payload}");
             self.modifiers(index);
         }

@@ -80,7 +80,7 @@ pub enum Payload {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Condition {
-    /// Where to look in the payload.
+    /// Where to look in the payload; without a key, it is the payload itself.
     pub path: Path,
     /// The value that must be there; `None` asks only for something that is neither `false` nor `null`.
     pub literal: Option<Literal>,

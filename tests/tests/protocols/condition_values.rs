@@ -5,8 +5,11 @@ use serde_json::json;
 use test_support::raw::raw;
 
 use crate::in_time;
-use adapter::client::{AfterLaunchNext, RunningNext};
-use adapter::types::{FailedResult, LaunchParams, LaunchedResult, OtherParams, OutputParams, StoppedParams};
+use adapter::client::{AfterAttachNext, AfterLaunchNext, RunningNext};
+use adapter::types::{
+    AttachParams, AttachedResult, FailedResult, LaunchParams, LaunchedResult, OtherParams, OutputParams,
+    StoppedParams,
+};
 use adapter::{Debugger, Editor};
 
 mod adapter {
@@ -29,6 +32,32 @@ async fn a_reply_is_known_by_true_or_false() {
         };
         assert_eq!(failed.message, "there is no `prime`");
         editor
+    };
+    let (editor, debugger) = in_time(async { tokio::join!(editor, debugger) }).await;
+    let (editor, debugger) = tokio::join!(editor.close(), debugger.close());
+    editor.and(debugger).unwrap();
+}
+
+#[tokio::test]
+async fn a_reply_is_known_by_whether_it_is_null() {
+    let (near, far) = duplex();
+    let (editor, debugger) = (Editor::new(near), Debugger::new(far));
+    let debugger = async {
+        let (_, debugger) = debugger.recv_attach().await.unwrap();
+        let (attach, debugger) = debugger.send_absent().await.unwrap().recv_attach().await.unwrap();
+        assert_eq!(attach.process, 2);
+        let debugger = debugger.send_attached(AttachedResult::new(4)).await.unwrap();
+        debugger.send_stopped(StoppedParams::new(4)).await.unwrap()
+    };
+    let editor = async {
+        let editor = editor.send_attach(AttachParams::new(1)).await.unwrap();
+        let AfterAttachNext::Absent(editor) = editor.next().await.unwrap() else { panic!("attached") };
+        let editor = editor.send_attach(AttachParams::new(2)).await.unwrap();
+        let AfterAttachNext::Attached(attached, editor) = editor.next().await.unwrap() else {
+            panic!("absent")
+        };
+        assert_eq!(attached.thread, 4);
+        editor.recv_stopped().await.unwrap().1
     };
     let (editor, debugger) = in_time(async { tokio::join!(editor, debugger) }).await;
     let (editor, debugger) = tokio::join!(editor.close(), debugger.close());

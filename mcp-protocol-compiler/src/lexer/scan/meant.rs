@@ -12,7 +12,7 @@ impl Scanner<'_> {
         let opened = before.next_if_eq(&Kind::Open).is_some();
         match (before.next(), before.next()) {
             // A condition may stand before it.
-            (Some(Kind::Text | Kind::Word), _) if opened => true,
+            (Some(Kind::Text | Kind::Word | Kind::Number), _) if opened => true,
             (Some(Kind::Text), Some(Kind::Word)) => true,
             (Some(Kind::Word), Some(Kind::Arrow | Kind::Bar)) => true,
             _ => false,

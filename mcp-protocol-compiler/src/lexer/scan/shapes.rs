@@ -138,7 +138,9 @@ impl ShapeBraces {
                 Kind::Arrow => return true,
                 // A method, a condition or the name of a reply stands before a payload.
                 Kind::Open
-                    if earlier.is_some_and(|earlier| matches!(earlier.kind, Kind::Text | Kind::Word)) =>
+                    if earlier.is_some_and(|earlier| {
+                        matches!(earlier.kind, Kind::Text | Kind::Word | Kind::Number)
+                    }) =>
                 {
                     return true;
                 }

@@ -13,6 +13,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `during Order`", "the request is missing"),
     ("write `if path` or `if path = ", "the path is missing"),
     ("write `if path = ", "the value is missing"),
+    ("make them one reply whose shape is a union", "what the reply is called is the author's to say"),
     ("declare a message for each of the values", "what each of them is called is the author's to say"),
     (
         "behind the other alternative, and nothing behind this one",
