@@ -49,7 +49,9 @@ pub(super) fn readings(pairing: &Pairing<'_>, sender: Side, withheld: &AllWithhe
             let own = pairing.received_as(sender.other(), read_as);
             let is_known = own.is_some_and(|own| {
                 let is_withheld = withheld.get(&own).is_some_and(|withheld| withheld.always);
-                !is_withheld && before((version, sender), sent).any(|(first, _)| first == own)
+                let mut first = before((version, sender), sent);
+                // The sender's condition may be one for its own shape alone.
+                !is_withheld && first.any(|(first, known)| first == own && known.covers(&condition))
             });
             // A message whose capability was not announced does not exist, if there is one without a condition: that is read.
             let plain = receiver.declarations.without_condition(read_as);

@@ -81,6 +81,37 @@ fn union(parts: Vec<Form>) -> Option<Form> {
     }
 }
 
+/// The value that each payload of a shape that meets a condition has where the condition looks, if it is one and the same.
+pub(crate) fn only_value(shapes: &[DeclaredShape], form: &Form, condition: &Condition) -> Option<Literal> {
+    fn values<'a>(
+        shapes: &'a [DeclaredShape],
+        form: &'a Form,
+        path: &[Text],
+        found: &mut Vec<Option<&'a Literal>>,
+    ) {
+        for leaf in Shapes(shapes).leaves(form) {
+            let Some((key, rest)) = path.split_first() else {
+                found.push(if let Form::Literal(value) = leaf { Some(value) } else { None });
+                continue;
+            };
+            let inner = match leaf {
+                Form::Record(record) => record.field(key).map(|field| &field.form),
+                Form::Tuple(positions) => position(key).and_then(|place| Some(&positions.get(place)?.form)),
+                _ => None,
+            };
+            match inner {
+                Some(form) => values(shapes, form, rest, found),
+                None => found.push(None),
+            }
+        }
+    }
+    let form = restricted(shapes, form, condition, true)?;
+    let mut found = Vec::new();
+    values(shapes, &form, &condition.path, &mut found);
+    let first = (*found.first()?)?;
+    found.iter().all(|value| *value == Some(first)).then(|| first.clone())
+}
+
 /// Whether a value meets a condition.
 pub(crate) fn is_met(payload: &Sample, condition: &Condition) -> bool {
     let found = condition.path.iter().try_fold(payload, |value, key| match value {

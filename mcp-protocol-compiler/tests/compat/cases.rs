@@ -340,6 +340,25 @@ fn a_payload_that_meets_its_condition_has_neither_null_nor_false_there() {
 }
 
 #[test]
+fn a_condition_may_be_said_in_other_words() {
+    let file = |done: &str, ok: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Order \"order\" (_) -> Done ({{ ok: {ok} }}) {done} | Failed ({{ ok: {ok}, why: string }})\n\
+             client Guest\nserver Waiter = dual Guest\nGuest = *( !Order . ( ?Done . End & ?Failed . End ) )\n"
+        )
+    };
+    for ok in ["bool", "true | null", "true", "bool | null"] {
+        assert_eq!(lines(&file("if ok", ok), &file("if ok = true", ok)), [""; 0], "{ok}");
+    }
+    // What is said otherwise is another message where another value meets the condition, too.
+    for ok in ["bool | 1", "any", "string"] {
+        assert!(!lines(&file("if ok", ok), &file("if ok = true", "bool")).is_empty(), "{ok}");
+    }
+    // A condition that is written alike is the same, whatever the shapes are.
+    assert_eq!(lines(&file("if ok", "any"), &file("if ok", "any")), [""; 0]);
+}
+
+#[test]
 fn params_that_are_null_are_params_that_are_left_out() {
     let file = |params: &str| {
         format!(

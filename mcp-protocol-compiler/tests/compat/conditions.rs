@@ -112,6 +112,8 @@ struct Counted {
     /// Breaks without a payload that shows them.
     unshown: usize,
     samples: usize,
+    /// Breaks that no sample shows.
+    silent: usize,
     /// Samples that the receiver reads as another message than the sender.
     read_otherwise: usize,
 }
@@ -133,6 +135,7 @@ fn compare(seed: u64, random: &mut Random, (old, new): (&str, &str), counted: &m
             let is_sent = is_taken(sender, read(sender, &witness), &witness);
             assert!(is_sent && !is_accepted(&witness), "seed {seed}: {witness}\n{old}\n{new}\n{found:?}");
         }
+        let mut refused = 0;
         for message in sender.messages.iter() {
             let shape = &sender.shape(message.shape.unwrap()).unwrap().shape;
             for _ in 0..40 {
@@ -141,6 +144,7 @@ fn compare(seed: u64, random: &mut Random, (old, new): (&str, &str), counted: &m
                     continue;
                 }
                 counted.samples += 1;
+                refused += usize::from(!is_accepted(&payload));
                 counted.read_otherwise += usize::from(read(receiver, &payload).name != message.name);
                 assert!(
                     is_accepted(&payload) || !pair.is_compatible(),
@@ -149,6 +153,8 @@ fn compare(seed: u64, random: &mut Random, (old, new): (&str, &str), counted: &m
                 );
             }
         }
+        let has_payload = pair.found.iter().any(|found| found.rule == Rule::Payload);
+        counted.silent += usize::from(!pair.is_compatible() && !has_payload && refused == 0);
         counted.fitting += usize::from(pair.is_compatible());
     }
 }

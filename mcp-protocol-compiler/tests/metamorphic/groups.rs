@@ -71,6 +71,11 @@ fn alike(choice: &Choice, is_request: &BTreeMap<String, bool>) -> Vec<Vec<usize>
         }
         found.entry((action.send, *request, key)).or_default().push(place);
     }
+    // An operator that does not fit the direction is a mistake, which one branch without an operator would not have.
+    found.retain(|(send, ..), places| {
+        let fitting = if *send { Operator::Internal } else { Operator::External };
+        places.len() < choice.branches.len() || first.is_none_or(|written| written == fitting)
+    });
     // Two branches of one message are a mistake, which the group would not have.
     let message = |place: &usize| &choice.branches[*place].actions[0].message.text;
     found.retain(|_, places| places.iter().map(message).collect::<BTreeSet<_>>().len() == places.len());

@@ -102,6 +102,7 @@ impl Verb {
 }
 
 const NAME: Verb = Verb { has: "is called", had: "was called", lost: "has lost the name" };
+const READ: Verb = Verb { has: "is read", had: "was read", lost: "is read without a condition, no longer" };
 const PERMITTED: Verb = Verb { has: "is permitted", had: "was permitted", lost: "is no longer permitted" };
 const REQUIRES: Verb = Verb { has: "requires", had: "required", lost: "no longer requires" };
 const CANCELLABLE: Verb =
@@ -138,6 +139,8 @@ fn differences(
         found.extend(text.map(|text| MessageDifference { text, rules }));
     };
     add(NAME.change(Some(name(before)), Some(name(after))), NONE);
+    let condition = |message: &Message| message.table.condition.as_ref().map(|when| format!("`{when}`"));
+    add(READ.change(condition(before), condition(after)), NONE);
     let what = if is_reply { "the result" } else { "the payload" };
     let (was, is) = (payload(before), payload(after));
     add((was != is).then(|| format!("{what} was {was}, is {is}")), PAYLOAD);
