@@ -304,9 +304,22 @@ impl Requests {
         self.running.get(&(by, id.clone())).is_some_and(|request| request.is_excused)
     }
 
-    /// Whether a side has sent a request that has no reply.
-    pub(crate) fn are_running(&self, by: Side) -> bool {
-        self.running.keys().any(|(side, _)| *side == by)
+    /// How many requests have no reply.
+    pub(crate) fn count(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Whether a request of a side that has no reply carries a token.
+    pub(crate) fn carries(&self, by: Side, token: &Token) -> bool {
+        let is_it = |request: &Running| request.token.as_ref() == Some(token);
+        // Most programs take the id of the request.
+        self.running.get(&(by, token.clone())).is_some_and(is_it)
+            || self.running.iter().any(|((side, _), request)| *side == by && is_it(request))
+    }
+
+    /// Whether a request of a side has carried a token and has its reply.
+    pub(crate) fn has_answered(&self, by: Side, token: &Token) -> bool {
+        self.answered.end(by, token).is_some()
     }
 
     /// Where a request stands that has no reply.
