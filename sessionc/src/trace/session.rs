@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
-use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex};
+use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex, Token};
 use mcp_runtime::{Report, Violation, ViolationKind};
 
 use super::announced::LeftOutAnnouncements;
@@ -22,7 +22,7 @@ use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
 use super::request_faults::{MessageTexts, RequestFault, not_received};
-use super::requests::{HeardAt, Requests};
+use super::requests::{HeardAt, Requests, StreamNumber};
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
@@ -155,7 +155,9 @@ impl JudgedSession {
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
         match said.kind {
-            RecordKind::Sent | RecordKind::Streamed => self.eras.may_begin_with(said.sender, message),
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {
+                self.eras.may_begin_with(said.sender, message)
+            }
             RecordKind::ByGuard
             | RecordKind::NotReceived
             | RecordKind::Begins
@@ -173,7 +175,7 @@ impl JudgedSession {
     /// for itself, and this message does not.
     pub(crate) fn is_left(&self, said: Said, message: MessageText<'_>) -> bool {
         // Asked of each message of a log, so the message itself is looked at last.
-        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed);
+        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed);
         if !is_sent || self.fallback != Fallback::Refused || self.eras.has_begun() {
             return false;
         }
@@ -221,7 +223,7 @@ impl JudgedSession {
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
-            RecordKind::Sent | RecordKind::Streamed => {}
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {}
             RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
@@ -529,18 +531,23 @@ impl JudgedSession {
                 Side::Server => self.server_ids.note(id),
             }
         }
-        let observer = self.eras.observer(era);
-        let heard = HeardAt { place, ..HeardAt::default() };
-        let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
-        let Some(fault) = fault else { return };
-        if let (RequestFault::LateReport { .. }, RecordKind::Streamed) = (&fault, said.kind) {
-            // The log does not say when it came.
+        let has_no_time = matches!(said.kind, RecordKind::Streamed | RecordKind::Resumed);
+        let replied = |token: &Token| self.requests.has_answered(observed.sender.other(), token);
+        let is_report =
+            (observed.kind, observed.step) == (ObservedKind::Notification, Some(StepKind::Swallowed));
+        if has_no_time && is_report && observed.token.as_ref().is_some_and(replied) {
             self.summary.not_observed(format!(
                 "when the progress in line {} came: it is taken as coming before the reply",
                 place.line
             ));
             return;
         }
+        let observer = self.eras.observer(era);
+        // A stream that goes on with another one has its order, and one of the server's own has another.
+        let stream = StreamNumber(u64::from(said.kind == RecordKind::Streamed));
+        let heard = HeardAt { place, stream };
+        let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
+        let Some(fault) = fault else { return };
         let same = fault.same(observed);
         if !self.causes.count(&same, place) {
             self.causes.remember(same, place);
