@@ -491,6 +491,15 @@ fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Opti
         let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
         return Some(finding.hint).filter(|hint| hint.starts_with("did you mean"));
     }
+    hint_of_other_type(observer, observed, violation)
+}
+
+/// What to do about a message that names a request with an id of the other type.
+pub(crate) fn hint_of_other_type(
+    observer: &Observer,
+    observed: &Observed,
+    violation: &Violation,
+) -> Option<String> {
     let asker = asker_of_unknown(violation)?;
     let meant = of_other_type(observed.about.as_ref().or(observed.id.as_ref())?)?;
     awaits(observer, asker.other(), &meant).then(|| wording::hint_of_other_type(&meant))
