@@ -29,6 +29,7 @@ use super::unclear::UnclearMessages;
 use super::without_reply::WithoutReply;
 use super::wording;
 use crate::eras::{Era, Eras, advances};
+use crate::malformed_texts::may_be_message;
 use crate::not_received::NotReceived;
 use crate::unknown_revision;
 
@@ -629,8 +630,7 @@ impl JudgedSession {
                     {
                         continue;
                     }
-                    // What a program writes for people has no brackets: it stands in the place of no message.
-                    if text.is_none_or(|text| memchr::memchr(b'{', text).is_some()) {
+                    if text.is_none_or(may_be_message) {
                         self.unclear.note_malformed(place, observed.sender, id.as_ref());
                         self.gaps.may_have_moved();
                     }
