@@ -11,13 +11,14 @@ use crate::eras::{Era, Eras, advances, awaits};
 use crate::files::Failure;
 use crate::malformed_texts::{may_be_message, with_hint};
 use crate::not_received::NotReceived;
+use crate::other_type;
 use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
 use crate::trace::request_faults::{MessageTexts, RequestFault, not_received};
-use crate::trace::requests::{HeardAt, Requests, StreamNumber, asker_of_unknown, of_other_type};
+use crate::trace::requests::{HeardAt, Requests, StreamNumber};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::unclear::UnclearMessages;
 use crate::trace::wording;
@@ -492,18 +493,7 @@ fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Opti
         let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
         return Some(finding.hint).filter(|hint| hint.starts_with("did you mean"));
     }
-    hint_of_other_type(observer, observed, violation)
-}
-
-/// What to do about a message that names a request with an id of the other type.
-pub(crate) fn hint_of_other_type(
-    observer: &Observer,
-    observed: &Observed,
-    violation: &Violation,
-) -> Option<String> {
-    let asker = asker_of_unknown(violation)?;
-    let meant = of_other_type(observed.about.as_ref().or(observed.id.as_ref())?)?;
-    awaits(observer, asker.other(), &meant).then(|| wording::hint_of_other_type(&meant))
+    other_type::hint_for(observer, observed, violation)
 }
 
 /// What a report says, to a user of the command.

@@ -8,7 +8,7 @@ use super::connection::arrival::{Ending, Rejection};
 use super::reaction::{Afterwards, Reaction};
 use super::session::Heard;
 use super::verdict::with_other_id;
-use crate::trace::requests::of_other_type;
+use crate::other_type::of_other_type;
 
 /// What is known of the reaction to an offence so far.
 ///

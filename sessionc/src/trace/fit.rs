@@ -30,11 +30,11 @@ pub(super) struct UnplacedMessage<'a> {
     said: Said,
     message: MessageText<'a>,
     method: Option<Cow<'a, str>>,
-    names: Named<'a>,
+    names: MessageName<'a>,
 }
 
 /// What a message names.
-enum Named<'a> {
+enum MessageName<'a> {
     Reply { id: RequestId, result: Option<&'a str> },
     Request(RequestId),
     Notification(Option<NamedRequest>),
@@ -54,16 +54,18 @@ impl<'a> UnplacedMessage<'a> {
     pub(super) fn of(said: Said, message: MessageText<'a>) -> Option<UnplacedMessage<'a>> {
         let head = MessageHead::of(message)?;
         let names = match (head.replies_to(), head.asks()) {
-            (Some(id), _) => Named::Reply { id, result: head.result() },
-            (None, Some(id)) => Named::Request(id),
-            (None, None) => Named::Notification(head.params().and_then(|it| serde_json::from_str(it).ok())),
+            (Some(id), _) => MessageName::Reply { id, result: head.result() },
+            (None, Some(id)) => MessageName::Request(id),
+            (None, None) => {
+                MessageName::Notification(head.params().and_then(|it| serde_json::from_str(it).ok()))
+            }
         };
         Some(UnplacedMessage { said, message, method: head.into_method(), names })
     }
 
     /// Whether it is a request of the client.
     pub(super) fn is_clients_request(&self) -> bool {
-        self.said.sender == Side::Client && matches!(self.names, Named::Request(_))
+        self.said.sender == Side::Client && matches!(self.names, MessageName::Request(_))
     }
 
     /// How well it fits a session. Where sessions are known to go on at once, what names nothing fits one that permits it;
@@ -75,18 +77,18 @@ impl<'a> UnplacedMessage<'a> {
             false => Fit::No,
         };
         match &self.names {
-            Named::Reply { id, .. } if requests.place(sender.other(), id).is_some() => Fit::Certain,
-            Named::Reply { id, .. } if requests.cancelled(sender.other(), id).is_some() => Fit::Likely,
-            Named::Reply { id, .. } if session.ids(sender.other()).has(id) => Fit::Perhaps,
-            Named::Reply { .. } => Fit::No,
-            Named::Request(id) if requests.place(sender, id).is_some() => Fit::No,
-            Named::Request(id) if session.ids(sender).has(id) => Fit::No,
+            MessageName::Reply { id, .. } if requests.place(sender.other(), id).is_some() => Fit::Certain,
+            MessageName::Reply { id, .. } if requests.cancelled(sender.other(), id).is_some() => Fit::Likely,
+            MessageName::Reply { id, .. } if session.ids(sender.other()).has(id) => Fit::Perhaps,
+            MessageName::Reply { .. } => Fit::No,
+            MessageName::Request(id) if requests.place(sender, id).is_some() => Fit::No,
+            MessageName::Request(id) if session.ids(sender).has(id) => Fit::No,
             // That the only session does not permit a request of the client is a mistake of the client.
-            Named::Request(_) if (at_once || sender == Side::Server) && unnamed() == Fit::No => Fit::No,
-            Named::Request(id) if session.ids(sender).is_next(id) => Fit::Likely,
-            Named::Request(_) => Fit::Perhaps,
-            Named::Notification(_) if session.is_awaited(sender, self.message) => Fit::Certain,
-            Named::Notification(named) => {
+            MessageName::Request(_) if (at_once || sender == Side::Server) && unnamed() == Fit::No => Fit::No,
+            MessageName::Request(id) if session.ids(sender).is_next(id) => Fit::Likely,
+            MessageName::Request(_) => Fit::Perhaps,
+            MessageName::Notification(_) if session.is_awaited(sender, self.message) => Fit::Certain,
+            MessageName::Notification(named) => {
                 let fit = named.as_ref().and_then(|named| self.fit_named(session, named));
                 fit.unwrap_or_else(unnamed)
             }
@@ -129,7 +131,7 @@ impl<'a> UnplacedMessage<'a> {
 
     /// Whether a session waits for a reply with this id, and the result is not one to its request.
     pub(super) fn is_of_another_request(&self, session: &JudgedSession) -> bool {
-        let Named::Reply { id, result: Some(result) } = &self.names else { return false };
+        let MessageName::Reply { id, result: Some(result) } = &self.names else { return false };
         if session.requests().count() > COMPARED {
             return false;
         }

@@ -31,6 +31,7 @@ use super::wording;
 use crate::eras::{Era, Eras, advances};
 use crate::malformed_texts::may_be_message;
 use crate::not_received::NotReceived;
+use crate::other_type;
 use crate::unknown_revision;
 
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
@@ -596,7 +597,7 @@ impl JudgedSession {
                     }
                     let id = observed.about.as_ref().or(observed.id.as_ref());
                     if let Some(meant) = self.requests.meant(violation, id) {
-                        finding.hint = wording::hint_of_other_type(&meant);
+                        finding.hint = other_type::hint(&meant);
                     }
                     let explained = self.left_out.explain(finding, violation);
                     if let Some(same) = Same::of_overlap(violation).filter(|_| self.overlaps) {

@@ -37,15 +37,6 @@ pub(super) fn malformed(
     }
 }
 
-/// What to do where a request is named with a text instead of a number, or the other way round.
-pub(crate) fn hint_of_other_type(meant: &RequestId) -> String {
-    let what = match meant {
-        RequestId::Number(_) => "the number, not a text",
-        RequestId::Text(_) => "the text, not a number",
-    };
-    format!("write the id as it came, {meant}: {what}")
-}
-
 /// An error without an id, where no message was hard to read.
 pub(crate) fn complaint(place: Place, sender: Side, state: String, problem: &str) -> Finding {
     Finding {
