@@ -20,6 +20,7 @@ mod machine_json;
 mod malformed_texts;
 mod missing_role;
 mod not_received;
+mod other_type;
 mod print;
 mod probe;
 mod protocol;

@@ -2,6 +2,9 @@
 
 use std::fmt::Display;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 /// What is wrong with a text, without the place of the mistake and what else stands in the text.
 pub(crate) fn mistake_of_form(problem: &str) -> String {
     let details = [
@@ -23,10 +26,28 @@ pub(crate) fn with_hint(said: impl Display, problem: &str) -> String {
     }
 }
 
+/// Whether a text that is not a message may have been meant as one. What a program writes for people has no brackets, and
+/// an object that it logs has no member of a message.
+pub(crate) fn may_be_message(text: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Members {
+        method: Option<IgnoredAny>,
+        id: Option<IgnoredAny>,
+        result: Option<IgnoredAny>,
+        error: Option<IgnoredAny>,
+        params: Option<IgnoredAny>,
+    }
+    if memchr::memchr(b'{', text).is_none() {
+        return false;
+    }
+    let Ok(Members { method, id, result, error, params }) = serde_json::from_slice(text) else { return true };
+    [method, id, result, error, params].iter().any(Option::is_some)
+}
+
 /// What to do where a text is not a message, if the usual cause of the problem is known.
 pub(crate) fn hint_of_form(problem: &str) -> Option<&'static str> {
     const REPLY: &str = "reply with the id of the request, as it came; a notification has no reply";
-    const HINTS: [(&str, &str); 11] = [
+    const HINTS: [(&str, &str); 12] = [
         (
             "a batch is not permitted here",
             "only a protocol whose file says `batch` behind its version permits them",
@@ -38,6 +59,11 @@ pub(crate) fn hint_of_form(problem: &str) -> Option<&'static str> {
         ("the reply has no `id`", REPLY),
         ("the `id` of the reply is not an id", REPLY),
         ("`id` must be a string or a whole number", "a notification has no `id`, not even one that is null"),
+        (
+            "`jsonrpc` is missing, and so are",
+            "if it is a line of a log, write logs to standard error; over HTTP, answer a notification with the status 202 \
+             and no body",
+        ),
         ("`jsonrpc` is missing", "add `\"jsonrpc\":\"2.0\"` to each message"),
         ("`error`, not both", "leave out the other one, also if it is null"),
         ("the `error` of a reply must be", "write `\"error\":{\"code\":-32603,\"message\":\"…\"}`"),

@@ -203,6 +203,10 @@ impl<'a, P: RawPayload> Parts<'a, P> {
             || self.jsonrpc == Some("\"2.0\"") || self.text(self.jsonrpc).as_deref() == Some("2.0");
         if !is_left_out && !is_right() {
             let problem = match self.jsonrpc {
+                // The peer may log objects where its messages belong.
+                None if self.has_nothing() => {
+                    "`jsonrpc` is missing, and so are `method`, `id`, `result` and `error`".to_owned()
+                }
                 None => "`jsonrpc` is missing: it must be \"2.0\"".to_owned(),
                 Some(other) => format!("`jsonrpc` must be \"2.0\", not {}", shortened(other)),
             };
@@ -227,6 +231,11 @@ impl<'a, P: RawPayload> Parts<'a, P> {
                 Err(self.malformed(None, problem))
             }
         }
+    }
+
+    /// Whether it has no member by which a message is known.
+    fn has_nothing(&self) -> bool {
+        self.method.is_none() && self.id.is_none() && self.result.is_none() && self.error.is_none()
     }
 
     fn reply(self, id: Option<RequestId>) -> Result<Envelope<'a, P>, Malformed> {

@@ -123,15 +123,18 @@ impl Observer {
     pub fn answers(&self, method: &str, result: &str) -> bool {
         let all = self.rules.protocol().by_method(method);
         let mut requests = all.filter(|(_, table)| table.kind == Kind::Request);
-        requests.any(|(request, _)| {
-            let Some(reply) = self.rules.reply_of(request, result) else { return false };
-            let payload = self.rules.message(reply).map(|table| table.payload);
-            match payload {
-                Some(Payload::None) => result == "{}",
-                Some(Payload::Null) => result == "null",
-                _ => shapes::mismatch(&self.rules, reply, Some(result)).is_none(),
-            }
-        })
+        requests.any(|(request, _)| self.answers_request(request, result))
+    }
+
+    /// The same for one request of the protocol, such as one that is [unanswered](Observer::unanswered).
+    pub fn answers_request(&self, request: MessageIndex, result: &str) -> bool {
+        let Some(reply) = self.rules.reply_of(request, result) else { return false };
+        let payload = self.rules.message(reply).map(|table| table.payload);
+        match payload {
+            Some(Payload::None) => result == "{}",
+            Some(Payload::Null) => result == "null",
+            _ => shapes::mismatch(&self.rules, reply, Some(result)).is_none(),
+        }
     }
 
     fn named<P: RawPayload>(

@@ -4,11 +4,14 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mcp_protocol_compiler::diagnostic::Severity;
+use mcp_protocol_compiler::{Settings, format as format_file};
+
 use crate::arguments::Init;
 use crate::end::End;
-use crate::files::{Failure, spare_protocols};
+use crate::files::{Failure, compile_file_with, read, spare_protocols};
 use crate::print::print;
-use crate::repository::{self, Repository};
+use crate::repository::{self, Protocol, Repository};
 use crate::whole_file;
 
 /// The workflow. `{protocols}` are the files with a protocol, `{files}` these and what they import.
@@ -44,6 +47,7 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::Write(output.clone(), error))?;
     whole_file::write(output, workflow)?;
     print(format!("wrote `{}`: commit it\n", output.display()))?;
+    print(failing(&repository)?)?;
     if arguments.install.starts_with(CRATES_IO) {
         print(
             "before the first release of sessionc, say how to install it: `sessionc init --force --install 'cargo install \
@@ -51,6 +55,32 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
         )?;
     }
     Ok(End::Clean)
+}
+
+/// What the workflow finds as the files are now: one line for each of them, with the command that shows or mends it.
+fn failing(repository: &Repository) -> Result<String, Failure> {
+    let mut said = String::new();
+    for Protocol { file, .. } in &repository.protocols {
+        let settings = Settings::default().for_code(true).sketches(true);
+        let compilation = compile_file_with(file, settings)?;
+        if compilation.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+            said += &format!(
+                "`{0}` has errors, so the workflow fails: see `sessionc check {0}`\n",
+                file.display()
+            );
+        }
+    }
+    for file in &repository.files {
+        let bytes = read(file).map_err(|error| Failure::Read(file.clone(), error))?;
+        let formatted = format_file(file, bytes.clone());
+        if formatted.text.is_some_and(|text| text.as_bytes() != bytes) {
+            said += &format!(
+                "`{0}` is not formatted, so the workflow fails: run `sessionc fmt {0}`\n",
+                file.display()
+            );
+        }
+    }
+    Ok(said)
 }
 
 /// The folder of the repository, if the current folder lies deeper. Workflows name files as seen from there.
@@ -115,7 +145,7 @@ mod tests {
 
     use super::*;
     use crate::arguments::Arguments;
-    use crate::repository::{Expansion, Protocol};
+    use crate::repository::Expansion;
 
     fn repository() -> Repository {
         let expansion = |file: &str, is_plain| Expansion { file: PathBuf::from(file), is_plain };

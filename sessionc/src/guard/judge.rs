@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use super::head::{EnvelopeHead, id_in};
 use crate::eras::{Era, Eras, advances, awaits};
 use crate::files::Failure;
-use crate::malformed_texts::with_hint;
+use crate::malformed_texts::{may_be_message, with_hint};
 use crate::not_received::NotReceived;
+use crate::other_type;
 use crate::protocol::Chosen;
 use crate::trace::causes::{Causes, Same};
 use crate::trace::finding::Finding;
 use crate::trace::formats::record::Place;
 use crate::trace::gaps::Gaps;
 use crate::trace::request_faults::{MessageTexts, RequestFault, not_received};
-use crate::trace::requests::{HeardAt, Requests, StreamNumber, asker_of_unknown, of_other_type};
+use crate::trace::requests::{HeardAt, Requests, StreamNumber};
 use crate::trace::stray_texts::StrayTexts;
 use crate::trace::unclear::UnclearMessages;
 use crate::trace::wording;
@@ -219,7 +220,7 @@ impl Judge {
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
         let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
-        if passed.iter().any(|one| self.may_have_moved(era, one)) {
+        if passed.iter().any(|one| self.may_have_moved(era, one, alone)) {
             self.gaps.may_have_moved();
         }
         let observer = self.eras.observer_mut(era);
@@ -231,9 +232,10 @@ impl Judge {
 
     /// Whether the other side may have understood a message otherwise, so that the session goes on where it was not seen: it
     /// is not a message, or may be the reply for which the session waits, or announces what does not have its shape.
-    fn may_have_moved(&self, era: Era, one: &Observed) -> bool {
+    /// `alone` is its text, if it is not one of a batch.
+    fn may_have_moved(&self, era: Era, one: &Observed, alone: Option<&[u8]>) -> bool {
         if one.kind == ObservedKind::Malformed {
-            return true;
+            return alone.is_none_or(may_be_message);
         }
         let Some(violation) = one.violation().filter(|_| era == Era::Handshake) else { return false };
         let announcements = &self.eras.handshake().protocol().announcements;
@@ -491,9 +493,7 @@ fn hint(observer: &Observer, observed: &Observed, violation: &Violation) -> Opti
         let finding = Finding::of_violation(Place::default(), violation, observer.protocol(), &[]);
         return Some(finding.hint).filter(|hint| hint.starts_with("did you mean"));
     }
-    let asker = asker_of_unknown(violation)?;
-    let meant = of_other_type(observed.about.as_ref().or(observed.id.as_ref())?)?;
-    awaits(observer, asker.other(), &meant).then(|| wording::hint_of_other_type(&meant))
+    other_type::hint_for(observer, observed, violation)
 }
 
 /// What a report says, to a user of the command.

@@ -1,10 +1,14 @@
 //! Finds out what a server did with an offence, and whether it still works.
 
+use mcp_runtime::protocol::RequestId;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::connection::arrival::{Ending, Rejection};
 use super::reaction::{Afterwards, Reaction};
 use super::session::Heard;
+use super::verdict::with_other_id;
+use crate::other_type::of_other_type;
 
 /// What is known of the reaction to an offence so far.
 ///
@@ -151,6 +155,14 @@ impl Listening {
             self.afterwards = Some(Afterwards::Works);
             return;
         }
+        if let Some(what) = self.question.as_ref().and_then(|question| other_type(question.id.as_ref(), id)) {
+            self.afterwards.get_or_insert(Afterwards::Fails(with_other_id(what)));
+            return;
+        }
+        if let Some(what) = other_type(self.offence.id.as_ref(), id) {
+            self.reaction.get_or_insert(Reaction::OtherId(what));
+            return;
+        }
         let is_of_offence = match (&self.offence.id, id) {
             // An error without an id is about what the server could not read; over HTTP it is the answer to the offence.
             (_, None) if error.is_some() => self.is_nameless || self.over_http,
@@ -208,6 +220,17 @@ impl Listening {
     }
 }
 
+/// What the id of a reply is in place of that of the request, if it is the same as a text instead of a number, or the
+/// other way round.
+fn other_type(asked: Option<&Value>, replied: Option<&Value>) -> Option<&'static str> {
+    let id = |value: Option<&Value>| RequestId::deserialize(value?).ok();
+    let replied = id(replied)?;
+    (of_other_type(&id(asked)?)? == replied).then_some(match replied {
+        RequestId::Number(_) => "a number",
+        RequestId::Text(_) => "a text",
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -230,6 +253,17 @@ mod tests {
         listening.message(&json!({ "id": 8, "result": {} }));
         assert!(listening.is_asked() && !listening.is_over(), "the other answer may still come");
         assert_eq!(listening.results(), (Reaction::Silent, Afterwards::Works));
+    }
+
+    #[test]
+    fn an_id_of_another_type_is_not_silence() {
+        let mut listening = listening(false);
+        listening.ask(question());
+        listening.message(&json!({ "id": "7", "error": { "code": 1 } }));
+        listening.message(&json!({ "id": "8", "result": {} }));
+        assert!(listening.is_over());
+        let fails = Afterwards::Fails("answered with the id of the request as a text".to_owned());
+        assert_eq!(listening.results(), (Reaction::OtherId("a text"), fails));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) enum Reaction {
         /// The HTTP status, if it is not a success.
         status: Option<u16>,
     },
+    /// It answered with the id as something else: a text, or a number.
+    OtherId(&'static str),
     /// It answered nothing.
     Silent,
     /// It ended the session.
@@ -49,6 +51,7 @@ impl fmt::Display for Reaction {
             }
             Reaction::Refused { code: None, status: Some(status) } => write!(formatter, "HTTP {status}"),
             Reaction::Refused { code: None, status: None } => formatter.write_str("error"),
+            Reaction::OtherId(what) => write!(formatter, "id as {what}"),
             Reaction::Silent => formatter.write_str("no answer"),
             Reaction::Ended(ending) => ending.fmt(formatter),
         }

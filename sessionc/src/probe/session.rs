@@ -19,6 +19,7 @@ use super::connection::arrival::{Arrival, Ending, Rejection};
 use super::head::Head;
 use super::payload::{Keys, Payloads};
 use super::unprompted::{Stray, note};
+use crate::other_type;
 use crate::unknown_revision;
 
 /// How many texts may come that are not messages. A server that prints without end would be listened to without end.
@@ -180,6 +181,11 @@ impl Session {
         let states = here.filter_map(|index| role.states.get(usize::try_from(index.0).ok()?));
         let kinds: Vec<StateKind> = states.map(|state| state.kind).collect();
         kinds.contains(&StateKind::End) && !kinds.contains(&StateKind::Linear)
+    }
+
+    /// What to do about a reply that has the id of its request as a text instead of a number, or the other way round.
+    pub(crate) fn hint_of_other_type(&self, reply: &Observed) -> Option<String> {
+        other_type::hint_for(&self.observer, reply, reply.violation()?)
     }
 
     pub(crate) fn is_http(&self) -> bool {

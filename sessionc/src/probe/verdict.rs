@@ -34,11 +34,17 @@ pub(crate) fn fault(
             let what = "answered with a result".to_owned();
             level.map(|strictness| Fault { strictness, what })
         }
+        (Reaction::OtherId(what), _) => must(with_other_id(what)),
         (Reaction::Silent, _) if wants_answer => {
             Some(Fault { strictness: Strictness::Should, what: "did not answer".to_owned() })
         }
         _ => None,
     }
+}
+
+/// What a server does wrong that answers with an id of another type.
+pub(crate) fn with_other_id(what: &str) -> String {
+    format!("answered with the id of the request as {what}")
 }
 
 /// How strictly the protocol forbids a message, and what it says, by the worst of what was reported of it. What belongs to

@@ -171,7 +171,9 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                         return Ok(());
                     }
                     let problem = observed.reports.first().map(ToString::to_string).unwrap_or_default();
-                    return Err(format!("the reply to `{method}` cannot be followed: {problem}").into());
+                    let hint = session.hint_of_other_type(&observed);
+                    let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+                    return Err(format!("the reply to `{method}` cannot be followed: {problem}{hint}").into());
                 }
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Error => {
                     let error =

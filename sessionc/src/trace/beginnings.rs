@@ -5,10 +5,11 @@ use std::sync::Arc;
 use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
+use mcp_runtime::protocol::Side;
 
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
-use super::session::{JudgedSession, Said};
+use super::session::{JudgedSession, Said, SessionBounds};
 use crate::eras::Eras;
 use crate::files::Failure;
 use crate::protocol::Chosen;
@@ -115,7 +116,7 @@ impl Beginnings {
     /// A session that begins with its next message.
     pub(super) fn session(&self, is_named: bool) -> JudgedSession {
         let eras = Eras::new(self.handshake.clone(), self.stateless(is_named));
-        JudgedSession::new(eras, self.revisions.clone())
+        JudgedSession::new(eras, self.revisions.clone(), SessionBounds::of_name(is_named))
     }
 
     /// An observer of requests that stand for themselves. Those over HTTP have a session each.
@@ -138,7 +139,7 @@ impl Beginnings {
         if let Some(id) = opening {
             play(&mut first, &held.messages, &mut here);
             // What comes before the beginning is a mistake, unless the client counts from the start again.
-            if first.has_used(&id) {
+            if first.ids(Side::Client).has(&id) {
                 return Begun::Before(Box::new(self.middle(held, found)));
             }
             first.take(said, message, &mut here);
@@ -176,7 +177,7 @@ impl Beginnings {
         let (stateless, revisions) = (self.stateless(*is_named), &self.revisions);
         let middles = self.middles.iter().map(|observer| {
             let eras = Eras::in_the_middle(observer.clone(), stateless.clone());
-            played(JudgedSession::new(eras, revisions.clone()))
+            played(JudgedSession::new(eras, revisions.clone(), SessionBounds::of_name(*is_named)))
         });
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));

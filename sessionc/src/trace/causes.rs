@@ -88,6 +88,10 @@ impl Same {
             (Some(ViolationKind::NotNegotiated { holder, capability }), Some(side)) => {
                 return Some(Same::of_capability(side, *holder, finding.level, capability));
             }
+            (Some(ViolationKind::DuplicateId { running }), Some(side)) => {
+                let which = if running.is_some() { "uses ids that run" } else { "uses ids again" };
+                return Some(Same::habit(finding.code, side, which.to_owned()));
+            }
             (Some(ViolationKind::SecondReply), Some(side)) => {
                 return Some(Same::habit(finding.code, side, "a second reply".to_owned()));
             }
@@ -134,6 +138,22 @@ impl Same {
     /// The same for each request that a server has left without a reply, because it has exited.
     pub(crate) fn of_exit() -> Same {
         Same::habit(Code::Unanswered, Side::Server, "the server has exited".to_owned())
+    }
+
+    /// The same for what follows from messages of two sessions in one, if it may follow from that.
+    pub(crate) fn of_overlap(violation: &Violation) -> Option<Same> {
+        let what = match &violation.kind {
+            ViolationKind::UnknownId => "replies to unknown ids",
+            ViolationKind::UnknownToken { .. } => "uses unknown tokens",
+            ViolationKind::NotRunning => "cancels what does not run",
+            _ => return None,
+        };
+        Some(Same::of_request(violation.sender, what.to_owned()))
+    }
+
+    /// The same for each request without a reply of this side, where messages of two sessions may be in one.
+    pub(crate) fn unanswered_in_overlap(replier: Side) -> Same {
+        Same::habit(Code::Unanswered, replier, "does not reply".to_owned())
     }
 
     /// What a side does again and again, in whatever state.

@@ -128,6 +128,21 @@ impl<'a> MessageHead<'a> {
         self.id().filter(|_| self.method.is_some())
     }
 
+    /// The result of a reply, as it is written.
+    pub(super) fn result(&self) -> Option<&'a str> {
+        self.result
+    }
+
+    /// The method, if it has one.
+    pub(super) fn into_method(self) -> Option<Cow<'a, str>> {
+        self.method
+    }
+
+    /// The params, as they are written.
+    pub(super) fn params(&self) -> Option<&'a str> {
+        self.params
+    }
+
     fn of_members(members: impl Iterator<Item = (&'a str, JsonValue<'a>)>) -> Option<MessageHead<'a>> {
         let (mut method, mut id, mut result, mut params) = (None, None, None, None);
         for (key, value) in members {

@@ -25,6 +25,8 @@ pub(super) struct SessionEnd {
     pub(super) heard: HeardSides,
     pub(super) opening: OpeningReply,
     pub(super) without_reply: WithoutReply,
+    /// Messages of another session may be among its own.
+    pub(super) overlaps: bool,
     pub(super) summary: Summary,
 }
 
@@ -98,6 +100,11 @@ impl SessionEnd {
                 None => wording::unanswered(place, replier, state, &method, &request.id),
             };
             let Some(exit) = self.heard.exit(replier) else {
+                let same = Same::unanswered_in_overlap(replier);
+                if self.overlaps && self.causes.count(&same, place) {
+                    continue;
+                }
+                self.causes.remember(same, place);
                 self.summary.emit(Some(finding), found);
                 continue;
             };

@@ -1,12 +1,12 @@
-//! The ids that the client of a session has used.
+//! The ids that a side of a session has used.
 
 use mcp_runtime::protocol::RequestId;
 
 use super::requests::is_short;
 
-/// The ids of the client: a session that begins counts from the start again.
+/// The ids of a side: a session that begins counts from the start again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ids {
+pub(crate) struct Ids {
     first: Option<RequestId>,
     highest: Option<i64>,
 }
@@ -19,6 +19,11 @@ impl Ids {
         if let RequestId::Number(number) = id {
             self.highest = self.highest.max(Some(*number));
         }
+    }
+
+    /// Whether an id is the one after the highest.
+    pub(super) fn is_next(&self, id: &RequestId) -> bool {
+        matches!((id, self.highest), (RequestId::Number(number), Some(highest)) if highest.checked_add(1) == Some(*number))
     }
 
     /// Whether an id was used, as far as that is remembered.

@@ -5,7 +5,8 @@
 //!
 //! - `lines.rs`: the lines of a log. `formats/`: recognises how a log is written, and finds the messages in it.
 //! - `direction.rs`: who sends a message, where the log does not say it. `methods.rs`: which side sends which method.
-//! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
+//! - `lanes.rs`: the sessions of a log. `lane.rs`: those with one name, or without. `beginnings.rs` and `reopening.rs`: where
+//!   they begin. `fit.rs`: which of them a message belongs to. `session.rs`: one session, judged message by message.
 //!   `ending.rs`: what is found when it is over.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
 //!   `request_faults.rs`: cancels and reports on requests that the checker accepts, and that are wrong.
@@ -25,10 +26,12 @@ mod direction;
 mod ending;
 mod fallback;
 pub(crate) mod finding;
+mod fit;
 pub(crate) mod formats;
 pub(crate) mod gaps;
 mod heard;
 mod ids;
+mod lane;
 mod lanes;
 mod lines;
 pub(crate) mod log;
@@ -37,6 +40,7 @@ mod opening;
 pub(crate) mod progress;
 mod recent;
 mod refused;
+mod reopening;
 pub(crate) mod report;
 pub(crate) mod request_faults;
 pub(crate) mod requests;

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use mcp_protocol_machine::IdTable;
 use mcp_protocol_machine::protocol::Strictness;
+use mcp_runtime::Violation;
 use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::protocol::{RequestId, Side, Token};
-use mcp_runtime::{Violation, ViolationKind};
 use serde::Deserialize;
 
 use super::formats::record::Place;
+use crate::other_type::{asker_of_unknown, of_other_type};
 
 /// How many requests without a reply are remembered.
 const RUNNING: usize = 65_536;
@@ -30,27 +31,10 @@ pub(crate) fn is_short(id: &RequestId) -> bool {
     }
 }
 
-/// The same id as a text instead of a number, or the other way round.
-pub(crate) fn of_other_type(id: &RequestId) -> Option<RequestId> {
-    match id {
-        RequestId::Number(number) => Some(RequestId::Text(number.to_string().into())),
-        RequestId::Text(text) => text.parse().ok().map(RequestId::Number),
-    }
-}
-
 /// The id of a reply that has ended no request.
 fn replied(observed: &Observed) -> Option<&RequestId> {
     let is_reply = matches!(observed.kind, ObservedKind::Result | ObservedKind::Error);
     observed.id.as_ref().filter(|_| is_reply && observed.step.is_none())
-}
-
-/// The side whose request a message means that names an unknown one.
-pub(crate) fn asker_of_unknown(violation: &Violation) -> Option<Side> {
-    match violation.kind {
-        ViolationKind::UnknownId => Some(violation.sender.other()),
-        ViolationKind::NotRunning => Some(violation.sender),
-        _ => None,
-    }
 }
 
 /// Messages that come one after the other. Between two streams nothing is known of the order.
@@ -304,9 +288,22 @@ impl Requests {
         self.running.get(&(by, id.clone())).is_some_and(|request| request.is_excused)
     }
 
-    /// Whether a side has sent a request that has no reply.
-    pub(crate) fn are_running(&self, by: Side) -> bool {
-        self.running.keys().any(|(side, _)| *side == by)
+    /// How many requests have no reply.
+    pub(crate) fn count(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Whether a request of a side that has no reply carries a token.
+    pub(crate) fn carries(&self, by: Side, token: &Token) -> bool {
+        let is_it = |request: &Running| request.token.as_ref() == Some(token);
+        // Most programs take the id of the request.
+        self.running.get(&(by, token.clone())).is_some_and(is_it)
+            || self.running.iter().any(|((side, _), request)| *side == by && is_it(request))
+    }
+
+    /// Whether a request of a side has carried a token and has its reply.
+    pub(crate) fn has_answered(&self, by: Side, token: &Token) -> bool {
+        self.answered.end(by, token).is_some()
     }
 
     /// Where a request stands that has no reply.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
-use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex};
+use mcp_runtime::protocol::{Kind, MessageIndex, RequestId, Side, StateIndex, Token};
 use mcp_runtime::{Report, Violation, ViolationKind};
 
 use super::announced::LeftOutAnnouncements;
@@ -22,14 +22,16 @@ use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
 use super::request_faults::{MessageTexts, RequestFault, not_received};
-use super::requests::{HeardAt, Requests};
+use super::requests::{HeardAt, Requests, StreamNumber};
 use super::stray_texts::StrayTexts;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
 use super::without_reply::WithoutReply;
 use super::wording;
 use crate::eras::{Era, Eras, advances};
+use crate::malformed_texts::may_be_message;
 use crate::not_received::NotReceived;
+use crate::other_type;
 use crate::unknown_revision;
 
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
@@ -45,15 +47,15 @@ pub(crate) struct JudgedSession {
     left_out: LeftOutAnnouncements,
     refused: RefusedRequests,
     ids: Ids,
+    server_ids: Ids,
     gaps: Gaps,
     heard: HeardSides,
     opening: OpeningReply,
     without_reply: WithoutReply,
     fallback: Fallback,
     texts: StrayTexts,
-    /// The log says where each session begins: no message of this one begins another.
-    is_marked: bool,
-    /// Another session seems to have begun before this one was open.
+    bounds: SessionBounds,
+    /// Messages of another session may be among its own.
     overlaps: bool,
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
@@ -69,18 +71,47 @@ pub(crate) struct Said {
     pub(crate) kind: RecordKind,
 }
 
+/// What of a log says where a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionBounds {
+    /// The log says where each session begins: no message of this one begins another.
+    Marked,
+    /// The log has its name: another session with that name begins only where the ids start over.
+    Named,
+    /// Whatever a message says that may begin another session.
+    Unnamed,
+}
+
+impl SessionBounds {
+    /// Those of a session without a mark where it begins.
+    pub(crate) fn of_name(is_named: bool) -> SessionBounds {
+        if is_named { SessionBounds::Named } else { SessionBounds::Unnamed }
+    }
+}
+
 /// What a message was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// It belongs to the session, and was judged.
     Judged,
-    /// It begins another session, and this one is over.
-    Begins,
+    /// It may begin another session, and was not judged.
+    Begins(OpeningId),
+}
+
+/// How the id of a request that may begin another session stands to the ids of the session before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpeningId {
+    /// The client counts from the start again: another session begins.
+    StartsOver,
+    /// The client goes on with its ids.
+    GoesOn,
+    /// A request runs under it.
+    Runs,
 }
 
 impl JudgedSession {
     /// A session that is followed by these observers, whose sides may agree on one of these revisions.
-    pub(crate) fn new(eras: Eras, revisions: Arc<[ProtocolRef]>) -> JudgedSession {
+    pub(crate) fn new(eras: Eras, revisions: Arc<[ProtocolRef]>, bounds: SessionBounds) -> JudgedSession {
         let mut causes = Causes::default();
         causes.wait(eras.owed());
         JudgedSession {
@@ -92,13 +123,14 @@ impl JudgedSession {
             left_out: LeftOutAnnouncements::default(),
             refused: RefusedRequests::default(),
             ids: Ids::default(),
+            server_ids: Ids::default(),
             gaps: Gaps::default(),
             heard: HeardSides::default(),
             opening: OpeningReply::default(),
             without_reply: WithoutReply::default(),
             fallback: Fallback::default(),
             texts: StrayTexts::default(),
-            is_marked: false,
+            bounds,
             overlaps: false,
             observed: Vec::new(),
             recent: RecentMessages::default(),
@@ -108,13 +140,26 @@ impl JudgedSession {
 
     /// The log says that it begins here, and it is over where the log says that another one begins.
     pub(crate) fn marked(self) -> JudgedSession {
-        JudgedSession { is_marked: true, ..self }
+        JudgedSession { bounds: SessionBounds::Marked, ..self }
+    }
+
+    /// The log has another session, too: a side that was heard there is in the log.
+    pub(crate) fn note_other(&mut self, other: &JudgedSession) {
+        let heard = [Side::Client, Side::Server].into_iter().filter(|side| other.heard.has(*side));
+        heard.for_each(|side| self.heard.note(side));
+    }
+
+    /// Messages of another session may be among its own: what follows from that is found once.
+    pub(crate) fn note_overlap(&mut self) {
+        self.overlaps = true;
     }
 
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
         match said.kind {
-            RecordKind::Sent | RecordKind::Streamed => self.eras.may_begin_with(said.sender, message),
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {
+                self.eras.may_begin_with(said.sender, message)
+            }
             RecordKind::ByGuard
             | RecordKind::NotReceived
             | RecordKind::Begins
@@ -132,7 +177,7 @@ impl JudgedSession {
     /// for itself, and this message does not.
     pub(crate) fn is_left(&self, said: Said, message: MessageText<'_>) -> bool {
         // Asked of each message of a log, so the message itself is looked at last.
-        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed);
+        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed);
         if !is_sent || self.fallback != Fallback::Refused || self.eras.has_begun() {
             return false;
         }
@@ -145,24 +190,42 @@ impl JudgedSession {
         is_of_session && self.eras.era(said.sender, message) == Era::Stateless
     }
 
-    /// Whether the client waits for the reply to a request, or for any.
-    pub(crate) fn awaits_reply(&self, id: Option<&RequestId>) -> bool {
-        match id {
-            Some(id) => self.requests.place(Side::Client, id).is_some(),
-            None => self.requests.are_running(Side::Client),
+    /// The ids that a side has used.
+    pub(crate) fn ids(&self, of: Side) -> &Ids {
+        match of {
+            Side::Client => &self.ids,
+            Side::Server => &self.server_ids,
         }
     }
 
-    /// Whether the client has used an id, as far as that is remembered.
-    pub(crate) fn has_used(&self, id: &RequestId) -> bool {
-        self.ids.has(id)
+    /// What is remembered of its requests.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// The observers that follow it.
+    pub(crate) fn eras(&self) -> &Eras {
+        &self.eras
+    }
+
+    /// Whether it has begun, and waits for no step.
+    pub(crate) fn is_open(&self) -> bool {
+        self.has_begun() && !self.causes.is_waiting()
+    }
+
+    /// Whether the server has opened the session, or refused to; nothing while its client waits for that.
+    pub(crate) fn has_opened(&self) -> Option<bool> {
+        match self.opening.is_refused() {
+            true => Some(false),
+            false => (self.eras.has_begun() && self.eras.has_opened()).then_some(true),
+        }
     }
 
     /// Judges a message. What is found goes into `found`.
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
-            RecordKind::Sent | RecordKind::Streamed => {}
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {}
             RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
@@ -181,9 +244,13 @@ impl JudgedSession {
         self.eras.observe_into(era, sender, message, &mut observed);
         if let [one] = observed.as_slice()
             && era == Era::Handshake
-            && self.begins_another(one)
+            && let Some(opening) = self.begins_another(one)
         {
-            return Taken::Begins;
+            // It may yet be judged here.
+            self.eras.observer_mut(era).withdraw(one);
+            observed.clear();
+            self.observed = observed;
+            return Taken::Begins(opening);
         }
         if era == Era::Handshake && !self.gaps.may_jump() && self.goes_on_without_reply(&observed) {
             self.assume_reply(place, &observed, found);
@@ -352,7 +419,7 @@ impl JudgedSession {
     }
 
     /// Whether a message is known to be the step that the session waits for, and no other one of its method.
-    fn is_awaited(&self, sender: Side, message: MessageText<'_>) -> bool {
+    pub(crate) fn is_awaited(&self, sender: Side, message: MessageText<'_>) -> bool {
         let protocol = self.eras.handshake().protocol();
         let Some(owed) = self.causes.awaited().filter(|owed| owed.side == sender) else { return false };
         let Some(method) = protocol.message(owed.message).map(|table| &*table.method) else { return false };
@@ -385,31 +452,43 @@ impl JudgedSession {
         is_taken
     }
 
-    /// Whether a message that this session does not accept begins another: its client counts from the start again.
-    fn begins_another(&self, observed: &Observed) -> bool {
-        let (Some(message), Some(id)) = (observed.message, &observed.id) else { return false };
-        observed.kind == ObservedKind::Request
+    /// Judges a message that does not begin another session, whatever its id says.
+    pub(crate) fn take_here(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) {
+        let bounds = std::mem::replace(&mut self.bounds, SessionBounds::Marked);
+        self.take(said, message, found);
+        self.bounds = bounds;
+    }
+
+    /// Whether a message that this session does not accept may begin another.
+    fn begins_another(&self, observed: &Observed) -> Option<OpeningId> {
+        let (message, id) = (observed.message?, observed.id.as_ref()?);
+        let may_begin = observed.kind == ObservedKind::Request
             && observed.sender == Side::Client
             && observed.step.is_none()
-            && !self.is_marked
-            && self.eras.handshake().begins_session(message)
-            && self.ids.has(id)
-            && self.requests.place(Side::Client, id).is_none()
+            && self.bounds != SessionBounds::Marked
+            && self.eras.handshake().begins_session(message);
+        let opening = match self.requests.place(Side::Client, id) {
+            Some(_) => OpeningId::Runs,
+            None if self.ids.has(id) => OpeningId::StartsOver,
+            None => OpeningId::GoesOn,
+        };
+        // A client that has the reply and has not gone on with it opens its session twice.
+        let is_half_open = self.causes.awaited().is_some_and(|owed| owed.side == Side::Client);
+        let may_be = match opening {
+            OpeningId::StartsOver => true,
+            OpeningId::GoesOn | OpeningId::Runs => self.bounds == SessionBounds::Unnamed && !is_half_open,
+        };
+        Some(opening).filter(|_| may_begin && may_be)
     }
 
     /// Notes that a second session seems to begin while the first waits for the reply that opens it: two clients of one
     /// log, or a log that shows each message twice.
-    fn note_overlap(&mut self, place: Place, observed: &Observed, violation: &Violation) {
+    fn note_opened_twice(&mut self, place: Place, observed: &Observed, violation: &Violation) {
         let begins = |message| self.eras.handshake().begins_session(message);
         if runs_already(violation) && observed.sender == Side::Client && observed.message.is_some_and(begins)
         {
             self.overlaps = true;
-            self.summary.not_observed(format!(
-                "which session each message belongs to, if line {} begins another one: a log of several clients at once \
-                 needs the name of its session with each message, as `session`; if the log shows each message twice, \
-                 leave one of them out",
-                place.line
-            ));
+            self.summary.not_observed(wording::overlapping_sessions(place.line));
         }
     }
 
@@ -448,23 +527,29 @@ impl JudgedSession {
         found: &mut Vec<Finding>,
     ) {
         let place = said.place;
-        if let (ObservedKind::Request, Some(id), Side::Client) =
-            (observed.kind, &observed.id, observed.sender)
-        {
-            self.ids.note(id);
+        if let (ObservedKind::Request, Some(id)) = (observed.kind, &observed.id) {
+            match observed.sender {
+                Side::Client => self.ids.note(id),
+                Side::Server => self.server_ids.note(id),
+            }
         }
-        let observer = self.eras.observer(era);
-        let heard = HeardAt { place, ..HeardAt::default() };
-        let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
-        let Some(fault) = fault else { return };
-        if let (RequestFault::LateReport { .. }, RecordKind::Streamed) = (&fault, said.kind) {
-            // The log does not say when it came.
+        let has_no_time = matches!(said.kind, RecordKind::Streamed | RecordKind::Resumed);
+        let replied = |token: &Token| self.requests.has_answered(observed.sender.other(), token);
+        let is_report =
+            (observed.kind, observed.step) == (ObservedKind::Notification, Some(StepKind::Swallowed));
+        if has_no_time && is_report && observed.token.as_ref().is_some_and(replied) {
             self.summary.not_observed(format!(
                 "when the progress in line {} came: it is taken as coming before the reply",
                 place.line
             ));
             return;
         }
+        let observer = self.eras.observer(era);
+        // A stream that goes on with another one has its order, and one of the server's own has another.
+        let stream = StreamNumber(u64::from(said.kind == RecordKind::Streamed));
+        let heard = HeardAt { place, stream };
+        let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
+        let Some(fault) = fault else { return };
         let same = fault.same(observed);
         if !self.causes.count(&same, place) {
             self.causes.remember(same, place);
@@ -491,7 +576,7 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
-                    self.note_overlap(place, observed, violation);
+                    self.note_opened_twice(place, observed, violation);
                     // Where the session waits for a step, that is what is missing.
                     let waits = era == Era::Handshake && self.causes.is_waiting();
                     let is_of_state = violation.kind == ViolationKind::NotPermitted;
@@ -512,12 +597,10 @@ impl JudgedSession {
                     }
                     let id = observed.about.as_ref().or(observed.id.as_ref());
                     if let Some(meant) = self.requests.meant(violation, id) {
-                        finding.hint = wording::hint_of_other_type(&meant);
+                        finding.hint = other_type::hint(&meant);
                     }
                     let explained = self.left_out.explain(finding, violation);
-                    if self.overlaps && runs_already(violation) {
-                        // Where two sessions overlap, their ids do.
-                        let same = Same::of_request(observed.sender, "uses ids that run".to_owned());
+                    if let Some(same) = Same::of_overlap(violation).filter(|_| self.overlaps) {
                         if self.causes.count(&same, place) {
                             continue;
                         }
@@ -548,8 +631,7 @@ impl JudgedSession {
                     {
                         continue;
                     }
-                    // What a program writes for people has no brackets: it stands in the place of no message.
-                    if text.is_none_or(|text| memchr::memchr(b'{', text).is_some()) {
+                    if text.is_none_or(may_be_message) {
                         self.unclear.note_malformed(place, observed.sender, id.as_ref());
                         self.gaps.may_have_moved();
                     }
@@ -684,10 +766,11 @@ impl JudgedSession {
             heard,
             opening,
             without_reply,
+            overlaps,
             summary,
             ..
         } = self;
-        SessionEnd { eras, requests, causes, unclear, gaps, heard, opening, without_reply, summary }
+        SessionEnd { eras, requests, causes, unclear, gaps, heard, opening, without_reply, overlaps, summary }
             .find(found)
     }
 

@@ -37,15 +37,6 @@ pub(super) fn malformed(
     }
 }
 
-/// What to do where a request is named with a text instead of a number, or the other way round.
-pub(crate) fn hint_of_other_type(meant: &RequestId) -> String {
-    let what = match meant {
-        RequestId::Number(_) => "the number, not a text",
-        RequestId::Text(_) => "the text, not a number",
-    };
-    format!("write the id as it came, {meant}: {what}")
-}
-
 /// An error without an id, where no message was hard to read.
 pub(crate) fn complaint(place: Place, sender: Side, state: String, problem: &str) -> Finding {
     Finding {
@@ -178,6 +169,24 @@ pub(super) fn unanswered_at_exit(finding: Finding, exit: &Exit, method: &str, id
         hint: "what the server has written on its standard error may say why it exited".to_owned(),
         ..finding
     }
+}
+
+/// That two sessions without names go on at once: what limits the verdict, and what to do.
+pub(super) fn overlapping_sessions(line: u64) -> String {
+    format!(
+        "which session each message belongs to, if line {line} begins another one: its ids decide, as far as they can. To \
+         judge several clients at once, log the name of the session with each message, as `session`, or let each client \
+         write a log of its own; if the log shows each message twice, leave one of them out"
+    )
+}
+
+/// That a client opens a session while another one goes on.
+pub(super) fn reopened(line: u64) -> String {
+    format!(
+        "whether the server was started again before line {line}, where the client opens another session: what follows is \
+         judged as one of its own. If the server was not started again, the client opens one session twice, which is a \
+         mistake"
+    )
 }
 
 /// What a guard has noted of a side, which is not a mistake of one message.

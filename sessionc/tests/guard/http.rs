@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 20] = [
+pub(crate) const TESTS: [Test; 21] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -37,6 +37,7 @@ pub(crate) const TESTS: [Test; 20] = [
     }),
     ("a_client_that_names_no_session_is_named", || run(a_client_that_names_no_session_is_named())),
     ("what_is_not_a_message_passes", || run(what_is_not_a_message_passes())),
+    ("a_stream_that_is_resumed_goes_on", || run(a_stream_that_is_resumed_goes_on())),
     ("progress_in_one_stream_increases", || run(progress_in_one_stream_increases())),
 ];
 
@@ -576,4 +577,22 @@ async fn progress_in_one_stream_increases() {
     let reports = guard.stop();
     assert!(reports.contains("dropped: `notifications/progress` carries the token 7"), "{reports}");
     assert_eq!(reports.lines().count(), 1, "{reports}");
+}
+
+/// What follows in the stream that resumes another one follows what came there. In a stream of its own it does not.
+async fn a_stream_that_is_resumed_goes_on() {
+    let call = CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}");
+    for last in [Some("1"), None] {
+        let server = Server::start("resumes").await;
+        let guard = Guard::start(&server.url, &[]);
+        let session = guard.initialize().await;
+        guard.post(Some(&session), &call).send().await.unwrap().text().await.unwrap();
+        let mut listen = guard.client.get(&guard.url).header("mcp-session-id", &session);
+        listen = last.into_iter().fold(listen, |listen, last| listen.header("last-event-id", last));
+        listen.send().await.unwrap().text().await.unwrap();
+        let reports = guard.stop();
+        let stays = reports.contains("the progress of the request 2 does not increase: 3 follows 3");
+        assert_eq!(stays, last.is_some(), "{reports}");
+        assert!(reports.contains("the progress of the request 2 decreases: 2 follows 3"), "{reports}");
+    }
 }

@@ -65,6 +65,14 @@ async fn serve(State(state): State<Arc<Served>>, request: Request<Body>) -> Resp
             let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
             post(&state, &parts.headers, &body)
         }
+        (Method::GET, "/mcp") if state.manner == "resumes" => {
+            let reply = json!({ "jsonrpc": "2.0", "id": 2, "result": { "content": [] } });
+            events(vec![
+                event_with_id(2, &progress(3)),
+                event_with_id(3, &progress(2)),
+                event_with_id(4, &reply),
+            ])
+        }
         (Method::GET, "/mcp") => events(vec![
             "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}\n\n".to_owned(),
             "id: 2\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"ping\"}\n\n".to_owned(),
@@ -113,6 +121,8 @@ fn post(state: &Arc<Served>, headers: &HeaderMap, body: &[u8]) -> Response<Body>
         ("rejects", _) if is_first => status(401),
         (_, None) => status(202),
         ("slow" | "breaks" | "forgets", Some("tools/call")) => slow(state, &message),
+        // The client is to go on behind this event, in another stream.
+        ("resumes", Some("tools/call")) => events(vec![event_with_id(1, &progress(3))]),
         ("asks", Some("tools/call")) => events(vec![event(&answers("asks", &message)[0])]),
         ("strays", Some("tools/call")) => json_of(&answers("strays", &message)[0]),
         ("plain", Some("tools/call")) => {
@@ -146,6 +156,14 @@ fn event(message: &Value) -> String {
     format!("event: message\r\ndata: {message}\r\n\r\n")
 }
 
+fn event_with_id(id: u8, message: &Value) -> String {
+    format!("id: {id}\n{}", event(message))
+}
+
+fn progress(progress: u8) -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 7, "progress": progress } })
+}
+
 /// With white space that nothing but a comparison of bytes sees.
 fn json_of(message: &Value) -> Response<Body> {
     let mut response = Response::new(format!(" {message} \n").into());
@@ -169,8 +187,7 @@ fn slow(state: &Arc<Served>, message: &Value) -> Response<Body> {
     let (send, receive) = mpsc::channel::<Result<Bytes, Error>>(1);
     let (state, message) = (Arc::clone(state), message.clone());
     tokio::spawn(async move {
-        let log = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 7, "progress": 1 } });
-        send.send(Ok(event(&log).into())).await.unwrap();
+        send.send(Ok(event(&progress(1)).into())).await.unwrap();
         state.go.notified().await;
         if state.manner == "forgets" {
             return;

@@ -53,6 +53,10 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
         Some("tools/call") => match manner {
             // The call is answered when the answer to this request has come.
             "asks" => vec![json!({ "jsonrpc": "2.0", "id": "from the server", "method": "tools/list" })],
+            "logs objects" => {
+                let changed = json!({ "jsonrpc": "2.0", "method": "notifications/resources/list_changed" });
+                vec![json!({ "level": 30, "msg": "called" }), changed, text("called".into())]
+            }
             "notifies" => {
                 vec![json!({ "jsonrpc": "2.0", "method": "notifications/unheard-of" }), text("called".into())]
             }

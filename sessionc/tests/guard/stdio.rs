@@ -9,7 +9,8 @@ use super::client::{
     CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 41] = [
+pub(crate) const TESTS: [Test; 42] = [
+    ("an_object_that_is_logged_hides_nothing", an_object_that_is_logged_hides_nothing),
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -682,6 +683,16 @@ fn a_report_after_the_reply_is_named() {
         assert!(reports.starts_with(&format!("guard: {what}{said}")), "{reports}");
         assert_eq!(reports.lines().count(), 1, "{reports}");
     }
+}
+
+fn an_object_that_is_logged_hides_nothing() {
+    let mut client = Client::start(guard_of("logs objects", &[]));
+    client.initialize();
+    client.write(&format!("{CALL}\n"));
+    let reports = client.close().2;
+    let [logged, changed] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{reports}") };
+    assert!(logged.contains("if it is a line of a log, write logs to standard error"), "{logged}");
+    assert!(changed.contains("needs the capability `resources.listChanged`"), "{changed}");
 }
 
 fn a_step_with_a_wrong_name_is_one_report() {

@@ -147,6 +147,29 @@ fn init_checks_what_it_finds() {
 }
 
 #[test]
+fn init_says_what_its_workflow_finds_now() {
+    let folder = repository("init_found");
+    let (code, printed, _) = run(&folder, &["init"]);
+    assert!(code == 0 && !printed.contains("fails"), "{printed}");
+    let file = folder.join("protocols/talk.session");
+    let talk = fs::read_to_string(&file).unwrap();
+    let says = |text: &str, what: &str| {
+        fs::write(&file, text).unwrap();
+        let (code, printed, _) = run(&folder, &["init", "--force"]);
+        assert!(code == 0 && printed.contains(what), "{printed}");
+    };
+    let path = "protocols/talk.session";
+    says(
+        &talk.replace("!Say .", "!Say  ."),
+        &format!("`{path}` is not formatted, so the workflow fails: run `sessionc fmt {path}`\n"),
+    );
+    says(
+        &talk.replace("!Say .", "!Talk ."),
+        &format!("`{path}` has errors, so the workflow fails: see `sessionc check {path}`\n"),
+    );
+}
+
+#[test]
 fn init_says_what_it_cannot_check() {
     let folder = repository("init_refused");
     let (code, _, err) = run(&folder.join("protocols"), &["init"]);

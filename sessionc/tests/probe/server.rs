@@ -81,6 +81,23 @@ fn serve_mcp(revision: &str, complains: bool) {
     }
 }
 
+/// A server of MCP that takes ids for texts: all of them, or those of tool calls.
+fn serve_mcp_with_texts(of_all: bool) {
+    let begun = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "small", "version": "1" },
+    });
+    for line in stdin().lock().split(b'\n') {
+        let Ok(message) = serde_json::from_slice::<Value>(&line.unwrap()) else { continue };
+        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else { continue };
+        let id = if of_all || method == "tools/call" { json!(id.to_string()) } else { id.clone() };
+        let result =
+            if method == "initialize" { begun.clone() } else { json!({ "tools": [], "content": [] }) };
+        println!("{}", json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+}
+
 /// A server of LSP that refuses all requests but `initialize`, and that if it does not have what it has to have. It
 /// exits when it is asked to: with 1, as nothing was shut down. A slow one shuts down, and takes some time for what
 /// comes then.
@@ -127,6 +144,9 @@ fn serve_lsp(is_slow: bool) {
 /// Serves on the standard streams until the input ends.
 pub(crate) fn serve(manner: &str) {
     match manner {
+        "mcp with texts as ids" | "mcp with other ids" => {
+            return serve_mcp_with_texts(manner != "mcp with other ids");
+        }
         "mcp" | "mcp that complains" => return serve_mcp("2025-11-25", manner != "mcp"),
         "lsp" | "slow lsp" => return serve_lsp(manner != "lsp"),
         "mcp of another revision" => return serve_mcp("2031-01-01", false),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 27] = [
+const TESTS: [(&str, fn()); 28] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
@@ -32,6 +32,7 @@ const TESTS: [(&str, fn()); 27] = [
     ("params_that_only_the_user_knows_are_asked_for", params_that_only_the_user_knows_are_asked_for),
     ("a_revision_that_is_not_known_is_said", a_revision_that_is_not_known_is_said),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
+    ("an_id_as_a_text_is_named", an_id_as_a_text_is_named),
     ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
     ("what_a_server_sends_by_itself_is_one_fault", what_a_server_sends_by_itself_is_one_fault),
     ("what_follows_from_an_offence_names_it", what_follows_from_an_offence_names_it),
@@ -345,6 +346,21 @@ fn a_complaint_about_a_notification_hides_nothing() {
         state.unwrap()["why"].clone()
     };
     assert_eq!(why(&quiet), why(&complains));
+}
+
+fn an_id_as_a_text_is_named() {
+    let run = |manner: &str| {
+        let server = std::env::current_exe().unwrap();
+        let server = server.to_str().unwrap();
+        let arguments = ["probe", "--protocol", "mcp", "--wait", "0", "--only", "order", "--"];
+        sessionc(&[&arguments[..], &[server, "serve", manner]].concat())
+    };
+    let all = run("mcp with texts as ids");
+    assert_eq!(all.code, 2);
+    assert!(all.err.contains("write the id as it came, 1: the number, not a text"), "{}", all.err);
+    let calls = run("mcp with other ids");
+    assert_eq!(calls.code, 1);
+    assert!(calls.out.contains("answered with the id of the request as a text"), "{}", calls.out);
 }
 
 fn a_server_that_prints_without_end_is_given_up() {

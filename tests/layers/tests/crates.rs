@@ -148,6 +148,7 @@ fn the_command_line() {
             "unknown_revision",
             "not_received",
             "malformed_texts",
+            "other_type",
             "event_stream",
             "framed",
             "probe",

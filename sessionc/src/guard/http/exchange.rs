@@ -253,9 +253,11 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
     if content(response.headers()) != ContentKind::Events || !response.status().is_success() {
         return response;
     }
-    headers.remove(LAST_EVENT);
+    let stream = match headers.remove(LAST_EVENT) {
+        Some(last) => session.lock().resumed(last.as_bytes()),
+        None => session.lock().stream(),
+    };
     let headers = without_length(headers);
-    let stream = session.lock().stream();
     let reply = Reply {
         guarded,
         session,

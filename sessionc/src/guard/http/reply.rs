@@ -215,7 +215,8 @@ impl EventReply {
             match piece {
                 Piece::Event { bytes, event } => {
                     self.is_answered |= event.id.is_some();
-                    let is_known = event.id.as_deref().is_some_and(|id| self.reply.session.lock().knows(id));
+                    let knows = |id: &_| self.reply.session.lock().knows(id, self.reply.stream);
+                    let is_known = event.id.as_deref().is_some_and(knows);
                     let Some(message) = event.message().filter(|_| !is_known) else {
                         self.ready.push_back(bytes.into());
                         continue;

@@ -68,7 +68,8 @@ pub(super) struct HttpSession(Arc<Mutex<Judged>>);
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) session: GuardedSession,
-    events: VecDeque<u64>,
+    /// Hashes of their ids, each with the stream that it came in.
+    events: VecDeque<(u64, StreamNumber)>,
     /// How many streams there were.
     streams: u64,
 }
@@ -95,20 +96,35 @@ impl Judged {
         StreamNumber(self.streams)
     }
 
-    /// Whether an event with this id was judged already: a stream that is resumed repeats it. From here on it was.
-    pub(super) fn knows(&mut self, id: &[u8]) -> bool {
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        let hash = hasher.finish();
-        if id.is_empty() || self.events.contains(&hash) {
+    /// The stream in which the event with this id came: the client resumes it there. If that is not known, another one.
+    pub(super) fn resumed(&mut self, id: &[u8]) -> StreamNumber {
+        let known = self.stream_of(hash_of(id)).filter(|_| !id.is_empty());
+        known.unwrap_or_else(|| self.stream())
+    }
+
+    /// Whether an event with this id was judged already: a stream that is resumed repeats it. From here on it was, in this
+    /// stream.
+    pub(super) fn knows(&mut self, id: &[u8], stream: StreamNumber) -> bool {
+        let hash = hash_of(id);
+        if id.is_empty() || self.stream_of(hash).is_some() {
             return !id.is_empty();
         }
         if self.events.len() >= KNOWN_EVENTS {
             self.events.pop_front();
         }
-        self.events.push_back(hash);
+        self.events.push_back((hash, stream));
         false
     }
+
+    fn stream_of(&self, event: u64) -> Option<StreamNumber> {
+        self.events.iter().find(|(hash, _)| *hash == event).map(|(_, stream)| *stream)
+    }
+}
+
+fn hash_of(id: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Sessions {

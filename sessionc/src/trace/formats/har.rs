@@ -104,6 +104,8 @@ impl Response<'_> {
 struct Headers<'a> {
     /// The session that they name.
     session: Option<Cow<'a, str>>,
+    /// Whether they name the event behind which a stream is to go on.
+    resumes: bool,
 }
 
 #[derive(Deserialize)]
@@ -133,6 +135,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Headers<'a> {
             if self.session.is_none() && name.get().eq_ignore_ascii_case("\"mcp-session-id\"") {
                 self.session = serde_json::from_str(value.get()).ok().map(|JsonText(session)| session);
             }
+            self.resumes |= name.get().eq_ignore_ascii_case("\"last-event-id\"");
         }
         Ok(self)
     }
@@ -369,9 +372,10 @@ impl<R: LogReader> Entries<'_, R> {
             true => events(&body),
             false => (vec![body], false),
         };
+        let kind = if request.headers.resumes { RecordKind::Resumed } else { RecordKind::Streamed };
         for message in messages {
             match is_open {
-                true => self.held.hold(place, session, message.into_owned(), self.reader),
+                true => self.held.hold(place, session, kind, message.into_owned(), self.reader),
                 false => {
                     self.message(place, session, Side::Server, &message);
                     self.held.came(session, &message, self.reader);

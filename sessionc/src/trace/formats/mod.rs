@@ -1,5 +1,6 @@
 //! How logs are written, and the messages in them.
 
+mod chunked;
 mod client_logs;
 mod document;
 pub(crate) mod elements;

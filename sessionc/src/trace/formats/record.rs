@@ -33,6 +33,8 @@ pub(crate) enum RecordKind {
     Sent,
     /// A side has sent it, in a stream of which the log does not say when its messages came.
     Streamed,
+    /// The same, in a stream that goes on where another one has ended.
+    Resumed,
     /// A guard has written it in the name of a side.
     ByGuard,
     /// It is not a message, but says which messages of the client did not arrive.

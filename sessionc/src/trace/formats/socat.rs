@@ -8,6 +8,7 @@ use std::io::{self, Read};
 
 use mcp_runtime::observer::JsonReader;
 
+use super::chunked::ChunkedBodies;
 use super::record::{Broken, LogReader, Place, Sender};
 use super::said_around::SaidAround;
 use super::spread::{Brackets, goes_on_with};
@@ -153,6 +154,7 @@ struct ByteStream {
     /// A message that has begun; nothing is in it between messages.
     begun: Vec<u8>,
     brackets: Brackets,
+    bodies: ChunkedBodies,
     /// The line in which it has begun.
     line: u64,
 }
@@ -168,8 +170,8 @@ impl Streams {
         let known = self.open.iter().rposition(goes_on).and_then(|place| self.open.remove(place));
         let mut stream = known.unwrap_or_else(|| {
             self.count += 1;
-            let (begun, brackets) = (Vec::new(), Brackets::default());
-            ByteStream { number: self.count, sender, end: from, begun, brackets, line: 0 }
+            let (begun, brackets, bodies) = (Vec::new(), Brackets::default(), ChunkedBodies::default());
+            ByteStream { number: self.count, sender, end: from, begun, brackets, bodies, line: 0 }
         });
         stream.end = stream.end.saturating_add(length.try_into().unwrap_or(u64::MAX));
         let block = Block { stream: stream.number, left: length };
@@ -215,7 +217,7 @@ impl Streams {
         let problem = format!("a block ends before it has all its bytes: {RECORD}");
         let place = Place { line, entry: None };
         reader.broken(Broken { place, may_be_message: true, problem });
-        stream.clear();
+        stream.lose();
     }
 
     /// A line of the log is too long to be read. The message that it has is lost.
@@ -224,7 +226,7 @@ impl Streams {
         let problem = format!("the line is longer than {} MiB", LONGEST >> 20);
         reader.broken(Broken { place, may_be_message: true, problem });
         block.left = 0;
-        self.open.iter_mut().for_each(ByteStream::clear);
+        self.open.iter_mut().for_each(ByteStream::lose);
     }
 
     /// The log is over.
@@ -238,6 +240,9 @@ impl Streams {
 impl ByteStream {
     /// Takes the next byte.
     fn feed(&mut self, byte: u8, line: u64, json: &mut JsonReader, reader: &mut impl LogReader) {
+        if !self.bodies.has(byte) {
+            return;
+        }
         let is_foreign = match self.begun.last() {
             // No message has a line end in a text.
             Some(_) if byte == b'\n' => self.brackets.in_text,
@@ -274,6 +279,12 @@ impl ByteStream {
         if text::seems_message(&self.begun) {
             reader.broken(Broken { place: self.place(), may_be_message: true, problem });
         }
+        self.clear();
+    }
+
+    /// Bytes of it are lost.
+    fn lose(&mut self) {
+        self.bodies.reset();
         self.clear();
     }
 
@@ -406,6 +417,24 @@ mod tests {
         let texts: Vec<_> = found.messages.iter().map(|(.., text)| text.clone()).collect();
         let expected = vec![request(1, "a"), reply(1), reply(7), request(2, "b"), reply(2)];
         assert_eq!((texts, found.broken), (expected, vec![]));
+    }
+
+    #[test]
+    fn a_message_may_have_the_boundary_of_chunks_in_it() {
+        let answer = reply(2);
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for cut in 0..=answer.len() {
+            let (first, second) = answer.split_at(cut);
+            let chunks = [format!("data: {first}"), format!("{second}\n\n"), format!("data: {answer}\n\n")];
+            let chunks: String = chunks.iter().map(|it| format!("{:x}\r\n{it}\r\n", it.len())).collect();
+            let whole = format!("{head}{chunks}0\r\n\r\n{head}{chunks}");
+            // A block may end anywhere, too.
+            let (before, behind) = whole.split_at(head.len() + cut);
+            let log = [block('<', 0, before), block('<', before.len(), behind)].concat() + "\n";
+            let found = notes(&log);
+            let texts: Vec<_> = found.messages.iter().map(|(.., text)| text.as_str()).collect();
+            assert_eq!((texts, found.broken), (vec![&*answer; 4], vec![]), "{log}");
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ struct HeldMessage {
     place: Place,
     /// Of the requests in a message of the server, or of the replies in one of the client.
     ids: Vec<RequestId>,
+    kind: RecordKind,
     text: Vec<u8>,
 }
 
@@ -54,11 +55,12 @@ struct IdAndMethod {
 }
 
 impl HeldMessages {
-    /// Holds what the server has sent in its own stream.
+    /// Holds what the server has sent in its own stream, or in one that goes on with another.
     pub(super) fn hold(
         &mut self,
         place: Place,
         session: Option<&str>,
+        kind: RecordKind,
         text: Vec<u8>,
         reader: &mut impl LogReader,
     ) {
@@ -67,7 +69,7 @@ impl HeldMessages {
         let ids = requests(&text);
         held.streamed_requests.extend(ids.iter().cloned());
         let has_reply = held.early.iter().any(|reply| reply.ids.iter().any(|id| ids.contains(id)));
-        held.streamed.push_back(HeldMessage { place, ids: ids.clone(), text });
+        held.streamed.push_back(HeldMessage { place, ids: ids.clone(), kind, text });
         if has_reply {
             self.release_until(session, &ids, reader);
             self.release_early(session, &ids, reader);
@@ -107,7 +109,7 @@ impl HeldMessages {
         }
         if !is_known {
             self.bytes += text.len();
-            held.early.push(HeldMessage { place, ids, text: text.to_vec() });
+            held.early.push(HeldMessage { place, ids, kind: RecordKind::Sent, text: text.to_vec() });
         }
         self.drop_if_empty(session);
         !is_known
@@ -182,9 +184,9 @@ impl HeldMessages {
 }
 
 fn emit(side: Side, session: Option<&str>, message: &HeldMessage, reader: &mut impl LogReader) {
-    let kind = if side == Side::Server { RecordKind::Streamed } else { RecordKind::Sent };
+    let HeldMessage { place, kind, ref text, .. } = *message;
     let sender = Sender::Is(side);
-    reader.message(Record { place: message.place, sender, session, kind, message: (&*message.text).into() });
+    reader.message(Record { place, sender, session, kind, message: (&**text).into() });
 }
 
 /// The ids of the requests in a message of the server. Most have none, and are not read.
@@ -227,9 +229,9 @@ mod tests {
     fn a_stream_is_as_far_as_the_client_has_replied() {
         let (mut held, mut notes) = (HeldMessages::default(), Notes::default());
         for (entry, text) in [(1, CHANGED), (2, PING), (3, CHANGED), (4, ROOTS), (5, CHANGED)] {
-            held.hold(place(entry), Some("a"), text.into(), &mut notes);
+            held.hold(place(entry), Some("a"), RecordKind::Streamed, text.into(), &mut notes);
         }
-        held.hold(place(6), Some("b"), PING.into(), &mut notes);
+        held.hold(place(6), Some("b"), RecordKind::Streamed, PING.into(), &mut notes);
         assert!(came(&notes).is_empty());
         assert!(!held.reply(place(7), Some("a"), br#"{"id":1,"result":{}}"#, &mut notes));
         assert_eq!(came(&notes), [1, 2]);
@@ -250,8 +252,8 @@ mod tests {
         held.came(Some("other"), PING.as_bytes(), &mut notes);
         held.came(None, PING.as_bytes(), &mut notes);
         assert_eq!(came(&notes), [1]);
-        held.hold(place(3), None, CHANGED.into(), &mut notes);
-        held.hold(place(4), None, ROOTS.into(), &mut notes);
+        held.hold(place(3), None, RecordKind::Streamed, CHANGED.into(), &mut notes);
+        held.hold(place(4), None, RecordKind::Streamed, ROOTS.into(), &mut notes);
         assert_eq!(came(&notes), [1, 3, 4, 2]);
         // One that answers nothing comes at the end.
         assert!(held.reply(place(5), None, br#"{"id":7,"result":{}}"#, &mut notes));

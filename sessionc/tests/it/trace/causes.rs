@@ -231,6 +231,29 @@ fn a_session_whose_beginning_was_not_understood_is_judged_all_the_same() {
     }
 }
 
+/// Programs log objects to their standard output, too. Nothing after such a line follows from it.
+#[test]
+fn an_object_that_is_logged_hides_nothing() {
+    for logged in [json!({}), json!({ "level": 30, "time": 1, "msg": "ready" })] {
+        let mut log = messages("real-ts240-se")[..3].to_vec();
+        log.push((false, logged));
+        log.push((false, json!({ "jsonrpc": "2.0", "method": "notifications/nope" })));
+        let updated = json!({ "uri": "file:///a" });
+        log.push((
+            false,
+            json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": updated }),
+        ));
+        log[1].1["result"]["capabilities"].as_object_mut().unwrap().remove("resources");
+        log.push((true, json!({ "jsonrpc": "2.0", "id": 90, "method": "tools/list" })));
+        log.push((false, json!({ "jsonrpc": "2.0", "id": 90, "result": { "tools": [{ "name": "x" }] } })));
+        let found = trace(written(&log));
+        let expected = [(4, "form"), (5, "method"), (6, "capability"), (8, "shape")];
+        assert_eq!(found.places(), expected.map(|(line, code)| (line, code.to_owned())), "{found:#?}");
+        let hint = found.findings[0]["hint"].as_str().unwrap();
+        assert!(hint.starts_with("if it is a line of a log, write logs to standard error"), "{hint}");
+    }
+}
+
 #[test]
 fn a_reply_to_initialize_that_is_not_there_is_one_finding() {
     for name in ["whole-2025-11-25", "everything-full", "real-py230-se"] {

@@ -644,3 +644,32 @@ fn logs_of_clients_name_what_they_could_not_read_and_that_a_server_has_exited() 
         assert!(found.findings[1]["message"].as_str().unwrap().ends_with(exit), "{found:#?}");
     }
 }
+
+/// Progress in a stream of the server's own may have come at any time; in one that goes on with another it came behind that.
+#[test]
+fn progress_is_compared_where_its_streams_have_one_order() {
+    let mut log: Vec<_> = messages("real-ts240-se").into_iter().take(3).collect();
+    let params = json!({ "name": "x", "_meta": { "progressToken": "t" } });
+    log.push((true, json!({ "jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": params })));
+    let report = |progress: u8| {
+        let params = json!({ "progressToken": "t", "progress": progress });
+        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+    };
+    log.extend([(false, report(1)), (false, report(3))]);
+    let mut whole: Value = serde_json::from_str(&archive(&log)).unwrap();
+    let reply = json!({ "jsonrpc": "2.0", "id": 70, "result": { "content": [] } });
+    let events = [report(2), report(2), reply].map(|message| format!("data: {message}\n\n")).concat();
+    for (resumes, lines) in [(true, 2), (false, 1)] {
+        let mut headers = vec![json!({ "name": "Mcp-Session-Id", "value": "s" })];
+        headers.extend(resumes.then(|| json!({ "name": "Last-Event-ID", "value": "7" })));
+        let content = json!({ "mimeType": "text/event-stream", "text": events });
+        let stream =
+            json!({ "request": { "method": "GET", "headers": headers }, "response": { "content": content } });
+        let entries = whole["log"]["entries"].as_array_mut().unwrap();
+        entries.push(stream);
+        let found = trace(whole.to_string());
+        assert_eq!(found.places().len(), lines, "{resumes}: {found:#?}");
+        assert!(found.places().iter().all(|(_, code)| code == "progress"), "{resumes}: {found:#?}");
+        whole["log"]["entries"].as_array_mut().unwrap().pop();
+    }
+}

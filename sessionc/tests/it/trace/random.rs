@@ -9,7 +9,7 @@ use mcp_runtime::observer::Observer;
 use mcp_runtime::protocol::{RequestId, Side};
 use serde_json::{Value, json};
 
-use super::command::{Message, messages, trace, written};
+use super::command::{Message, is, line_of, messages, trace, written};
 use super::planted::CONFORMING;
 
 /// Numbers that look random, and are the same in each run.
@@ -232,5 +232,58 @@ fn random_mistakes_are_found_where_the_checker_sees_them() {
     // Each kind of mistake was found at some place.
     for mistake in MISTAKES {
         assert!(counts.get(mistake).is_some_and(|(_, found)| *found > 0), "{mistake}: {counts:?}");
+    }
+}
+
+/// The messages with ids and tokens that go on after so many of another session.
+fn shifted(messages: &[Message], by: u64) -> Vec<Message> {
+    fn shift(value: &mut Value, by: u64) {
+        match value.as_u64() {
+            Some(number) => *value = json!(number + by),
+            None => *value = json!(format!("{value} {by}")),
+        }
+    }
+    let mut messages = messages.to_vec();
+    for (_, message) in &mut messages {
+        for place in ["/id", "/params/requestId", "/params/progressToken", "/params/_meta/progressToken"] {
+            message.pointer_mut(place).into_iter().for_each(|value| shift(value, by));
+        }
+    }
+    messages
+}
+
+/// A server that is started again, and clients that write one log: each session is judged as it is alone.
+#[test]
+fn sessions_without_names_are_judged_as_they_are_alone() {
+    let mut numbers = Numbers(815);
+    let names: Vec<&str> =
+        CONFORMING.into_iter().filter(|name| !name.starts_with("2026") && *name != "real-py230-se").collect();
+    for round in 0..160 {
+        let [one, two] = [0, 1].map(|_| messages(names[numbers.below(names.len())]));
+        // A session is not known by a ping with which it begins.
+        let two = &two[line_of(&two, is("initialize")) - 1..];
+        // The ids go on, or start over; the sessions follow one another, or go on at once.
+        let (goes_on, at_once) = (round % 2 == 0, round % 4 > 1);
+        let highest = one.iter().filter_map(|(_, message)| message["id"].as_u64()).max().unwrap();
+        let two = if goes_on { shifted(two, highest + 1) } else { two.to_vec() };
+        // The second begins once the first is open.
+        let open = line_of(&one, is("notifications/initialized"));
+        let alone = if at_once { open + numbers.below(one.len() - open) } else { one.len() };
+        // Nothing says to which of them a notification belongs that comes during the handshake of the second.
+        let opened = line_of(&two, is("notifications/initialized"));
+        let mut log = [&one[..alone], &two[..opened]].concat();
+        let mut sides = [&one[alone..], &two[opened..]];
+        while sides.iter().any(|side| !side.is_empty()) {
+            let side = numbers.below(2);
+            if let [first, rest @ ..] = sides[side] {
+                log.push(first.clone());
+                sides[side] = rest;
+            }
+        }
+        let found = trace(written(&log));
+        // Where requests of the server have the same ids, what they belong to may stay unknown.
+        let few = if at_once && !goes_on { 4 } else { 0 };
+        assert!(found.places().len() <= few, "{round} {goes_on} {at_once} {alone} {found:#?}");
+        assert_eq!(found.summary["sessions"], 2, "{round} {goes_on} {at_once} {alone}");
     }
 }

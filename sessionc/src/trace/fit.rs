@@ -1,0 +1,144 @@
+//! Which of several sessions without names a message belongs to: what it names, and what each session waits for.
+
+use std::borrow::Cow;
+
+use mcp_runtime::observer::MessageText;
+use mcp_runtime::protocol::{RequestId, Side, Token};
+use serde::Deserialize;
+
+use super::direction::MessageHead;
+use super::session::{JudgedSession, Said};
+
+/// With how many requests that run a session is asked what it permits, and which result it waits for.
+const COMPARED: usize = 1_024;
+
+/// How well a message fits a session, the best last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// It names what this session does not have, or has used.
+    No,
+    /// Nothing speaks against it.
+    Perhaps,
+    /// It has the next id, or names what has ended.
+    Likely,
+    /// It names what runs, or is the step that the session waits for.
+    Certain,
+}
+
+/// A message of which it is asked to which session it belongs.
+pub(super) struct UnplacedMessage<'a> {
+    said: Said,
+    message: MessageText<'a>,
+    method: Option<Cow<'a, str>>,
+    names: MessageName<'a>,
+}
+
+/// What a message names.
+enum MessageName<'a> {
+    Reply { id: RequestId, result: Option<&'a str> },
+    Request(RequestId),
+    Notification(Option<NamedRequest>),
+}
+
+/// What in the params of a notification names a request, if it cancels one or reports on one.
+#[derive(Deserialize)]
+struct NamedRequest {
+    #[serde(rename = "requestId", alias = "id")]
+    request: Option<RequestId>,
+    #[serde(rename = "progressToken", alias = "token")]
+    token: Option<Token>,
+}
+
+impl<'a> UnplacedMessage<'a> {
+    /// Nothing if the text is not a message, or names nothing that can be read.
+    pub(super) fn of(said: Said, message: MessageText<'a>) -> Option<UnplacedMessage<'a>> {
+        let head = MessageHead::of(message)?;
+        let names = match (head.replies_to(), head.asks()) {
+            (Some(id), _) => MessageName::Reply { id, result: head.result() },
+            (None, Some(id)) => MessageName::Request(id),
+            (None, None) => {
+                MessageName::Notification(head.params().and_then(|it| serde_json::from_str(it).ok()))
+            }
+        };
+        Some(UnplacedMessage { said, message, method: head.into_method(), names })
+    }
+
+    /// Whether it is a request of the client.
+    pub(super) fn is_clients_request(&self) -> bool {
+        self.said.sender == Side::Client && matches!(self.names, MessageName::Request(_))
+    }
+
+    /// How well it fits a session. Where sessions are known to go on at once, what names nothing fits one that permits it;
+    /// where they are not, it may as well be too early in the one that begins.
+    pub(super) fn fit(&self, session: &JudgedSession, at_once: bool) -> Fit {
+        let (requests, sender) = (session.requests(), self.said.sender);
+        let unnamed = || match self.is_permitted(session) || (!at_once && !session.is_open()) {
+            true => Fit::Perhaps,
+            false => Fit::No,
+        };
+        match &self.names {
+            MessageName::Reply { id, .. } if requests.place(sender.other(), id).is_some() => Fit::Certain,
+            MessageName::Reply { id, .. } if requests.cancelled(sender.other(), id).is_some() => Fit::Likely,
+            MessageName::Reply { id, .. } if session.ids(sender.other()).has(id) => Fit::Perhaps,
+            MessageName::Reply { .. } => Fit::No,
+            MessageName::Request(id) if requests.place(sender, id).is_some() => Fit::No,
+            MessageName::Request(id) if session.ids(sender).has(id) => Fit::No,
+            // That the only session does not permit a request of the client is a mistake of the client.
+            MessageName::Request(_) if (at_once || sender == Side::Server) && unnamed() == Fit::No => Fit::No,
+            MessageName::Request(id) if session.ids(sender).is_next(id) => Fit::Likely,
+            MessageName::Request(_) => Fit::Perhaps,
+            MessageName::Notification(_) if session.is_awaited(sender, self.message) => Fit::Certain,
+            MessageName::Notification(named) => {
+                let fit = named.as_ref().and_then(|named| self.fit_named(session, named));
+                fit.unwrap_or_else(unnamed)
+            }
+        }
+    }
+
+    /// Whether a session permits it now, by its method alone.
+    fn is_permitted(&self, session: &JudgedSession) -> bool {
+        let Some(method) = &self.method else { return true };
+        if session.requests().count() > COMPARED {
+            return true;
+        }
+        let observer = session.eras().handshake();
+        let permitted = observer.permitted(self.said.sender);
+        observer.protocol().by_method(method).any(|(message, _)| permitted.contains(&message))
+    }
+
+    /// How well a notification fits a session that names a request; nothing if it does not name one.
+    fn fit_named(&self, session: &JudgedSession, named: &NamedRequest) -> Option<Fit> {
+        let (requests, sender) = (session.requests(), self.said.sender);
+        let method = self.method.as_deref()?;
+        let mut tables = session.eras().handshake().protocol().by_method(method);
+        let (_, table) = tables.next()?;
+        let is = |runs: bool, is_over: bool| match (runs, is_over) {
+            (true, _) => Fit::Certain,
+            (false, true) => Fit::Likely,
+            (false, false) => Fit::No,
+        };
+        match (&table.cancels, &table.reports, named) {
+            (Some(_), _, NamedRequest { request: Some(id), .. }) => {
+                Some(is(requests.place(sender, id).is_some(), requests.cancelled(sender, id).is_some()))
+            }
+            (_, Some(_), NamedRequest { token: Some(token), .. }) => {
+                let asker = sender.other();
+                Some(is(requests.carries(asker, token), requests.has_answered(asker, token)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a session waits for a reply with this id, and the result is not one to its request.
+    pub(super) fn is_of_another_request(&self, session: &JudgedSession) -> bool {
+        let MessageName::Reply { id, result: Some(result) } = &self.names else { return false };
+        if session.requests().count() > COMPARED {
+            return false;
+        }
+        let observer = session.eras().handshake();
+        let asker = self.said.sender.other();
+        let all = observer.unanswered();
+        let asked = all.iter().find(|request| request.sender == asker && request.id == *id);
+        asked.is_some_and(|request| !observer.answers_request(request.message, result))
+    }
+}
