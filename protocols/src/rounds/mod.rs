@@ -11,13 +11,14 @@
 //!   (feature `sealed-state`).
 //!
 //! `retry.rs` is what the three requests have in common, `declared.rs` what a client must have declared to be asked,
-//! `answering.rs` is the client; `asking.rs`, `running.rs` and `waiting.rs` the server that keeps calls in memory; `cancelled.rs`
-//! drops the handler of a cancelled request; `seal.rs` is the state.
+//! `answering.rs` is the client; `asking.rs`, `questions.rs`, `running.rs` and `waiting.rs` are the server that keeps calls in
+//! memory; `cancelled.rs` drops the handler of a cancelled request; `seal.rs` is the state.
 
 mod answering;
 mod asking;
 mod cancelled;
 mod declared;
+mod questions;
 mod retry;
 mod running;
 #[cfg(feature = "sealed-state")]
