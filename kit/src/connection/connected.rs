@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use mcp_protocols::eras::types::{
     BlobResourceContents, CompleteParams, CompletionArgument, CompletionReference, GetPromptParams,
-    GetPromptResult, Prompt, PromptReference, ReadResourceParams, Resource, ResourceContents,
-    ResourceTemplate, ResourceTemplateReference, Tool,
+    GetPromptResult, PromptReference, ReadResourceParams, ResourceContents, ResourceTemplateReference,
 };
 use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
 use mcp_runtime::session::Outcome;
-use mcp_runtime::{Error, Report, ViolationKind};
+use mcp_runtime::{Error, Report};
 use tokio::sync::watch;
 
 use super::handlers::Handlers;
@@ -92,38 +91,6 @@ impl Connection {
 
     pub(super) fn resubscribe_after(&self) -> Duration {
         self.resubscribe_after
-    }
-
-    /// All tools of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn tools(&self) -> Result<Vec<Tool>, Error> {
-        offered(self.client.all_tools().await)
-    }
-
-    /// All resources of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
-        offered(self.client.all_resources().await)
-    }
-
-    /// All resource templates of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
-        offered(self.client.all_resource_templates().await)
-    }
-
-    /// All prompts of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
-        offered(self.client.all_prompts().await)
     }
 
     /// Reads a resource.
@@ -227,18 +194,6 @@ impl Connection {
     /// If what was to be written cannot be written, because the connection has broken off.
     pub async fn close(self) -> Result<Outcome, Error> {
         self.client.close().await
-    }
-}
-
-/// A server that does not offer a list has nothing in it.
-fn offered<T>(all: Result<Vec<T>, Error>) -> Result<Vec<T>, Error> {
-    match all {
-        Err(Error::NotPermitted(violation))
-            if matches!(violation.kind, ViolationKind::NotNegotiated { .. }) =>
-        {
-            Ok(Vec::new())
-        }
-        all => all,
     }
 }
 
