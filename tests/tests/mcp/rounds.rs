@@ -10,7 +10,6 @@ use mcp_protocols::mcp_2026_07_28::client::{PromptsGetReply, ToolsCallReply};
 use mcp_protocols::mcp_2026_07_28::types::*;
 use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, server};
 use mcp_protocols::rounds::{Answering, AskError, Retry, Round, Rounds, RoundsError, Seal, SealingKey, User};
-use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError};
 use tokio::sync::{Semaphore, oneshot};
