@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::sync::oneshot;
 
-use super::asking::AskError;
+use super::ask_error::AskError;
 use super::retry::{Answers, Questions};
 use crate::mcp_2026_07_28::types::{InputRequest, InputResponse};
 
@@ -15,11 +15,11 @@ use crate::mcp_2026_07_28::types::{InputRequest, InputResponse};
 /// Invariant: an answer of the client is only for a question of the last round, under the name that it had there. No two
 /// questions of a round have the same name.
 #[derive(Debug)]
-pub(super) struct OpenQuestions(Mutex<Table>);
+pub(super) struct OpenQuestions(Mutex<QuestionTable>);
 
 /// Invariant: each entry of `open` has a question without an answer, and a part of the handler that waits for it.
 #[derive(Debug, Default)]
-struct Table {
+struct QuestionTable {
     /// By the order in which they were asked.
     open: BTreeMap<u64, AskedTogether>,
     last: u64,
@@ -90,10 +90,10 @@ fn is_answer(question: &InputRequest, answer: &InputResponse) -> bool {
 impl OpenQuestions {
     /// None yet. The first request has brought some answers.
     pub(super) fn new(brought: Answers) -> OpenQuestions {
-        OpenQuestions(Mutex::new(Table { brought, ..Table::default() }))
+        OpenQuestions(Mutex::new(QuestionTable { brought, ..QuestionTable::default() }))
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, QuestionTable> {
         // What is done under the lock does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -28,9 +28,7 @@ pub(super) fn said(
     identity: &SessionIdentity,
     response: &Response,
 ) -> Option<UnknownSession> {
-    if identity.id.is_none() {
-        return None;
-    }
+    identity.id.as_ref()?;
     if options.unknown_session.contains(&response.status().as_u16()) {
         return Some(UnknownSession::ByStatus);
     }
