@@ -12,8 +12,10 @@ use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
 use mcp_runtime::session::Outcome;
 use mcp_runtime::{Error, Report};
+use serde::Serialize;
 use tokio::sync::watch;
 
+use super::arguments::texts_of;
 use super::handlers::Handlers;
 use super::passed_on_resources::PassedOn;
 
@@ -115,15 +117,28 @@ impl Connection {
         }
     }
 
-    /// Gets a prompt with these arguments filled in.
+    /// Gets a prompt with these arguments filled in. They are the members of a value: a struct, a map, or `()`; or pairs of a
+    /// name and a value. Numbers are sent as texts, as all arguments of prompts are.
+    ///
+    /// ```
+    /// # use mcp_kit::{Connection, Failure};
+    /// # async fn example(notes: &Connection) -> Result<(), Failure> {
+    /// let review = notes.prompt("review", [("tag", "shop")]).await?;
+    /// let weekly = notes.prompt("weekly", ()).await?;
+    /// # drop((review, weekly));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// If the server refuses, or the connection is gone.
+    /// If the server refuses, or the connection is gone; and [`Error::Payload`] if an argument is not a text, a number or a
+    /// bool.
     pub async fn prompt(
         &self,
         name: impl Into<String>,
-        arguments: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+        arguments: impl Serialize,
     ) -> Result<GetPromptResult, RoundsError> {
+        let arguments = texts_of(arguments).map_err(|problem| RoundsError::Call(unsendable(problem)))?;
         let mut params = GetPromptParams::new(name, self.client.meta());
         for (argument, value) in arguments {
             params = params.with_argument(argument, value);
@@ -201,6 +216,11 @@ impl fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Connection").field(&self.client).finish()
     }
+}
+
+/// The error of a program whose arguments of a prompt cannot be sent.
+fn unsendable(problem: String) -> Error {
+    Error::Payload { message: "PromptsGet".into(), source: Arc::new(serde::ser::Error::custom(problem)) }
 }
 
 /// The error of a program that reads bytes as a text.
