@@ -69,7 +69,8 @@ mod tests {
                 r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}"#,
                 false,
             ),
-            (r#"{"error":"session"}"#, false),
+            (r#"{"error":"Session not found"}"#, true),
+            (r#"{"message":"session"}"#, false),
             (" <html>Your session has expired</html>", false),
             ("", false),
         ] {
