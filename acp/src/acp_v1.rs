@@ -595,13 +595,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `terminal/create`; the sub-session is over.
         ///
-        /// `!CreateTerminalError . End`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        /// `!CreateTerminalError . End`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(CREATE_TERMINAL);
 
         /// Waits until the peer cancels the request `terminal/create`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of CreateTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        /// `?CancelRequest of CreateTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`].
         pub async fn cancelled(&self) => cancelled(CREATE_TERMINAL);
     }
 
@@ -629,14 +629,14 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `terminal/release`; the sub-session goes on as [`Running`].
         ///
-        /// `!ReleaseTerminalError . Running`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        /// `!ReleaseTerminalError . Running`, `acp-v1.session`; in [`BeforeReleaseTerminalResponse`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<client::Terminal<Running>, typed::StepError<Self>>
             => refuse_on(RELEASE_TERMINAL);
 
         /// Waits until the peer cancels the request `terminal/release`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of ReleaseTerminal`, `acp-v1.session`; in [`BeforeCreateTerminalResponse`] and [`BeforeReleaseTerminalResponse`].
+        /// `?CancelRequest of ReleaseTerminal`, `acp-v1.session`; in [`BeforeReleaseTerminalResponse`].
         pub async fn cancelled(&self) => cancelled(RELEASE_TERMINAL);
 
         /// Waits for whatever the peer sends next. It has no step here, only what it may send at any time.
@@ -1367,13 +1367,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `session/new`; the sub-session is over.
         ///
-        /// `!NewSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `!NewSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(NEW_SESSION);
 
         /// Waits until the peer cancels the request `session/new`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of NewSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `?CancelRequest of NewSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`].
         pub async fn cancelled(&self) => cancelled(NEW_SESSION);
     }
 
@@ -1426,13 +1426,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `session/prompt`; the sub-session goes on as [`Idle`].
         ///
-        /// `!PromptError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `!PromptError . Idle`, `acp-v1.session`; in [`Turn`] and [`Stopping`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>> => refuse_on(PROMPT);
 
         /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`Turn`] and [`Stopping`].
         pub async fn cancelled(&self) => cancelled(PROMPT);
 
         /// Waits for the request `session/close`; the sub-session goes on as [`Closing`].
@@ -1598,14 +1598,14 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `session/close`; the sub-session goes on as [`Idle`].
         ///
-        /// `!CloseSessionError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `!CloseSessionError . Idle`, `acp-v1.session`; in [`Closed`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<server::Conversation<Idle>, typed::StepError<Self>>
             => refuse_on(CLOSE_SESSION);
 
         /// Waits until the peer cancels the request `session/close`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`Closed`].
         pub async fn cancelled(&self) => cancelled(CLOSE_SESSION);
 
         /// See [`server::Conversation::send_update`].
@@ -1635,13 +1635,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `session/prompt`; the sub-session is over.
         ///
-        /// `!PromptError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `!PromptError . End`, `acp-v1.session`; in [`Turn`] and [`Stopping`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(PROMPT);
 
         /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`Turn`] and [`Stopping`].
         pub async fn cancelled(&self) => cancelled(PROMPT);
 
         /// See [`server::Conversation::send_update`].
@@ -1684,13 +1684,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `session/load`; the sub-session is over.
         ///
-        /// `!LoadSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `!LoadSessionError . End`, `acp-v1.session`; in [`Loading`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(LOAD_SESSION);
 
         /// Waits until the peer cancels the request `session/load`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of LoadSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `?CancelRequest of LoadSession`, `acp-v1.session`; in [`Loading`].
         pub async fn cancelled(&self) => cancelled(LOAD_SESSION);
     }
 
@@ -1716,13 +1716,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `session/resume`; the sub-session is over.
         ///
-        /// `!ResumeSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `!ResumeSessionError . End`, `acp-v1.session`; in [`Resuming`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(RESUME_SESSION);
 
         /// Waits until the peer cancels the request `session/resume`, or the session is over; a request that was cancelled is still answered.
         ///
-        /// `?CancelRequest of ResumeSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+        /// `?CancelRequest of ResumeSession`, `acp-v1.session`; in [`Resuming`].
         pub async fn cancelled(&self) => cancelled(RESUME_SESSION);
     }
 

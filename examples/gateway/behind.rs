@@ -109,18 +109,19 @@ impl Behind {
         }
     }
 
-    /// A list of the server: nothing if it cannot be reached, or does not answer in time.
-    pub(crate) async fn list<T, F>(&self, list: impl FnOnce(Arc<Connection>) -> F) -> Vec<T>
+    /// A list of the server, or a page of one: nothing if it cannot be reached, or does not answer in time.
+    pub(crate) async fn list<L, F>(&self, list: impl FnOnce(Arc<Connection>) -> F) -> L
     where
-        F: Future<Output = Result<Vec<T>, Error>>,
+        L: Default,
+        F: Future<Output = Result<L, Error>>,
     {
-        let Some(connection) = self.connected().await else { return Vec::new() };
+        let Some(connection) = self.connected().await else { return L::default() };
         match timeout(FOR_ALL, list(connection)).await {
             Ok(Ok(listed)) => return listed,
             Ok(Err(error)) => eprintln!("{}: {error}", self.name),
             Err(_) => eprintln!("{}: a list was not answered in time", self.name),
         }
-        Vec::new()
+        L::default()
     }
 }
 

@@ -2,9 +2,9 @@
 //! standard streams, and with `127.0.0.1:8080` behind it HTTP at `/mcp`. The file lists the servers behind as MCP
 //! clients do: `{ "mcpServers": { "notes": { "command": "notes", "args": [] }, "search": { "url": "http://…/mcp" } } }`.
 //!
-//! A tool `add` of the server `notes` is the tool `notes_add` of the gateway. A server that ends is started again; one that
-//! cannot be reached does not hold up what the others have. One that does not answer what any of them may have is named
-//! after ten seconds, or after those of its `"timeout"`.
+//! A tool `add` of the server `notes` is the tool `notes_add` of the gateway. A page of a list has a page of each server. A
+//! server that ends is started again; one that cannot be reached does not hold up what the others have. One that does not
+//! answer what any of them may have is named after ten seconds, or after those of its `"timeout"`.
 
 mod behind;
 mod server;

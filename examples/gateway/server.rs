@@ -1,11 +1,13 @@
 //! What the gateway has: the tools, prompts and resources of all servers behind it.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mcp_kit::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::Gateway;
 use super::behind::Behind;
@@ -26,10 +28,47 @@ fn name(gateway: &Gateway, behind: &Behind, name: &mut String) -> bool {
     owner(gateway, name).is_some_and(|(owner, _)| owner.name == behind.name)
 }
 
-/// What all servers have, which are asked side by side: a server that does not answer does not hide the others.
-async fn of_all<T, F: Future<Output = Vec<T>>>(gateway: &Gateway, list: impl Fn(Arc<Behind>) -> F) -> Vec<T> {
-    let lists = gateway.behind.iter().map(|behind| list(Arc::clone(behind)));
-    join_all(lists).await.into_iter().flatten().collect()
+/// The servers whose lists have another page, and the cursor of each: the gateway's own cursor.
+#[derive(Default, Deserialize, Serialize)]
+struct Cursors(BTreeMap<String, String>);
+
+impl FromStr for Cursors {
+    type Err = serde_json::Error;
+
+    fn from_str(cursor: &str) -> Result<Cursors, serde_json::Error> {
+        serde_json::from_str(cursor)
+    }
+}
+
+impl Cursors {
+    /// What the client is given, if there is another page.
+    fn text(&self) -> Result<Option<String>, Failure> {
+        if self.0.is_empty() { Ok(None) } else { Ok(Some(serde_json::to_string(self)?)) }
+    }
+}
+
+/// A page of what all servers have: one page of each that has another one. They are asked side by side, and one that does
+/// not answer does not hide what the others have.
+async fn page_of_all<T, F: Future<Output = Page<T>>>(
+    gateway: &Gateway,
+    request: &ListRequest,
+    list: impl Fn(Arc<Behind>, Option<String>) -> F,
+) -> Result<Page<T>, Failure> {
+    let cursors: Option<Cursors> = request.cursor()?;
+    let lists = gateway.behind.iter().filter_map(|behind| {
+        let cursor = match &cursors {
+            Some(cursors) => Some(cursors.0.get(&behind.name)?.clone()),
+            None => None,
+        };
+        let page = list(Arc::clone(behind), cursor);
+        Some(async { (behind.name.clone(), page.await) })
+    });
+    let (mut entries, mut next) = (Vec::new(), Cursors::default());
+    for (name, page) in join_all(lists).await {
+        entries.extend(page.entries);
+        next.0.extend(page.next_cursor.map(|cursor| (name, cursor)));
+    }
+    Ok(Page::from(entries).next_cursor(next.text()?))
 }
 
 /// What the first server answers that has something, of all that are asked side by side. If none has, and one did not
@@ -55,13 +94,13 @@ where
 }
 
 impl Tools<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Tool>, Failure> {
-        let list = |behind: Arc<Behind>| async move {
-            let mut tools = behind.list(|server| async move { server.tools().await }).await;
-            tools.retain_mut(|tool| name(gateway, &behind, &mut tool.name));
-            tools
+    async fn list(gateway: &Gateway, request: &ListRequest) -> Result<Page<types::Tool>, Failure> {
+        let list = |behind: Arc<Behind>, cursor| async move {
+            let mut page = behind.list(|server| async move { server.tools_page(cursor).await }).await;
+            page.entries.retain_mut(|tool| name(gateway, &behind, &mut tool.name));
+            page
         };
-        Ok(of_all(gateway, list).await.into())
+        page_of_all(gateway, request, list).await
     }
 
     async fn call(
@@ -76,13 +115,13 @@ impl Tools<Gateway> for Gateway {
 }
 
 impl Prompts<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
-        let list = |behind: Arc<Behind>| async move {
-            let mut prompts = behind.list(|server| async move { server.prompts().await }).await;
-            prompts.retain_mut(|prompt| name(gateway, &behind, &mut prompt.name));
-            prompts
+    async fn list(gateway: &Gateway, request: &ListRequest) -> Result<Page<types::Prompt>, Failure> {
+        let list = |behind: Arc<Behind>, cursor| async move {
+            let mut page = behind.list(|server| async move { server.prompts_page(cursor).await }).await;
+            page.entries.retain_mut(|prompt| name(gateway, &behind, &mut prompt.name));
+            page
         };
-        Ok(of_all(gateway, list).await.into())
+        page_of_all(gateway, request, list).await
     }
 
     async fn get(
@@ -109,18 +148,17 @@ impl Prompts<Gateway> for Gateway {
 
 /// A URI is what it is behind. The server answers that has something there.
 impl Resources<Gateway> for Gateway {
-    async fn list(gateway: &Gateway, _: &ListRequest) -> Result<Page<types::Resource>, Failure> {
-        let list = |behind: Arc<Behind>| async move {
-            behind.list(|server| async move { server.resources().await }).await
+    async fn list(gateway: &Gateway, request: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        let list = |behind: Arc<Behind>, cursor| async move {
+            behind.list(|server| async move { server.resources_page(cursor).await }).await
         };
-        Ok(of_all(gateway, list).await.into())
+        page_of_all(gateway, request, list).await
     }
 
     async fn templates(gateway: &Gateway, _: &Context) -> Result<Vec<ResourceTemplate>, Failure> {
-        let list = |behind: Arc<Behind>| async move {
-            behind.list(|server| async move { server.resource_templates().await }).await
-        };
-        Ok(of_all(gateway, list).await)
+        let templates = |server: Arc<Connection>| async move { server.resource_templates().await };
+        let lists = join_all(gateway.behind.iter().map(|behind| behind.list(templates))).await;
+        Ok(lists.into_iter().flatten().collect())
     }
 
     async fn read(

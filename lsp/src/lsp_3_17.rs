@@ -1879,7 +1879,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `initialize`; the session goes on as [`Uninit`].
         ///
-        /// `!InitializeError . Uninit`, `lsp-3.17.session`; in [`AwaitingResult`] and [`ShuttingDown`].
+        /// `!InitializeError . Uninit`, `lsp-3.17.session`; in [`AwaitingResult`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<LspServer<Uninit>, typed::StepError<Self>> => refuse_on(INITIALIZE);
     }
@@ -2225,7 +2225,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `shutdown`; the session goes on as [`Active`].
         ///
-        /// `!ShutdownError . Active`, `lsp-3.17.session`; in [`AwaitingResult`] and [`ShuttingDown`].
+        /// `!ShutdownError . Active`, `lsp-3.17.session`; in [`ShuttingDown`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<LspServer<Active>, typed::StepError<Self>> => refuse_on(SHUTDOWN);
     }

@@ -817,13 +817,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `resources/subscribe`; the sub-session is over.
         ///
-        /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(RESOURCES_SUBSCRIBE);
 
         /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
         ///
-        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
@@ -883,14 +883,14 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
         ///
-        /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
             => refuse_on(RESOURCES_SUBSCRIBE);
 
         /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
         ///
-        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
@@ -915,13 +915,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `resources/unsubscribe`; the sub-session is over.
         ///
-        /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Leaving`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(RESOURCES_UNSUBSCRIBE);
 
         /// Waits until the peer cancels the request `resources/unsubscribe`, or the session is over; an answer is not read then.
         ///
-        /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Leaving`].
         pub async fn cancelled(&self) => cancelled(RESOURCES_UNSUBSCRIBE);
     }
 }

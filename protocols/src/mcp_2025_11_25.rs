@@ -665,7 +665,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `sampling/createMessage`; the sub-session is over.
         ///
-        /// `!CreateMessageTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
+        /// `!CreateMessageTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(CREATE_MESSAGE_TASK);
     }
@@ -712,7 +712,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `tasks/result`; the sub-session is over.
         ///
-        /// `!TasksResultError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
+        /// `!TasksResultError . End`, `tasks.session`; in [`ClientFetching`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(TASKS_RESULT);
 
@@ -732,7 +732,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `elicitation/create`; the sub-session is over.
         ///
-        /// `!ElicitTaskError . End`, `tasks.session`; in [`BeforeCreateMessageTaskCreated`], [`ClientFetching`] and [`BeforeElicitTaskCreated`].
+        /// `!ElicitTaskError . End`, `tasks.session`; in [`BeforeElicitTaskCreated`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(ELICIT_TASK);
     }
@@ -1359,13 +1359,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `resources/subscribe`; the sub-session is over.
         ///
-        /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `!ResourcesSubscribeError . End`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(RESOURCES_SUBSCRIBE);
 
         /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
         ///
-        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
@@ -1425,14 +1425,14 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `resources/subscribe`; the sub-session goes on as [`Watched`].
         ///
-        /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `!ResourcesSubscribeError . Watched`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<server::Subscription<Watched>, typed::StepError<Self>>
             => refuse_on(RESOURCES_SUBSCRIBE);
 
         /// Waits until the peer cancels the request `resources/subscribe`, or the session is over; an answer is not read then.
         ///
-        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `?Cancelled of ResourcesSubscribe`, `server.session`; in [`Subscribing`] and [`Renewing`].
         pub async fn cancelled(&self) => cancelled(RESOURCES_SUBSCRIBE);
     }
 
@@ -1457,13 +1457,13 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `resources/unsubscribe`; the sub-session is over.
         ///
-        /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `!ResourcesUnsubscribeError . End`, `server.session`; in [`Leaving`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(RESOURCES_UNSUBSCRIBE);
 
         /// Waits until the peer cancels the request `resources/unsubscribe`, or the session is over; an answer is not read then.
         ///
-        /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Subscribing`], [`Renewing`] and [`Leaving`].
+        /// `?Cancelled of ResourcesUnsubscribe`, `server.session`; in [`Leaving`].
         pub async fn cancelled(&self) => cancelled(RESOURCES_UNSUBSCRIBE);
     }
 
@@ -1477,7 +1477,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `tools/call`; the sub-session is over.
         ///
-        /// `!ToolsTaskError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`] and [`Fetching`].
+        /// `!ToolsTaskError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(TOOLS_TASK);
     }
@@ -1524,7 +1524,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `tasks/result`; the sub-session is over.
         ///
-        /// `!TasksResultError . End`, `tasks.session`; in [`BeforeToolsTaskCreated`] and [`Fetching`].
+        /// `!TasksResultError . End`, `tasks.session`; in [`Fetching`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(TASKS_RESULT);
 
@@ -3308,8 +3308,11 @@ mod tables {
 /// What messages carry.
 pub mod types {
     use super::typed::Value;
-    use super::typed::shapes::{self, Number, Object};
+    use super::typed::shapes;
     use std::collections::BTreeMap;
+
+    #[doc(no_inline)]
+    pub use super::typed::shapes::{Number, Object};
 
     shapes::union! {
         /// The token that ties progress notifications to a request. The sender of the request chooses it.

@@ -1894,8 +1894,11 @@ mod tables {
 /// What messages carry.
 pub mod types {
     use super::typed::Value;
-    use super::typed::shapes::{self, Number, Object};
+    use super::typed::shapes;
     use std::collections::BTreeMap;
+
+    #[doc(no_inline)]
+    pub use super::typed::shapes::{Number, Object};
 
     #[doc(inline)]
     pub use ::mcp_protocols::types::{

@@ -2141,8 +2141,11 @@ mod tables {
 
 /// What messages carry.
 pub mod types {
-    use super::typed::shapes::{self, Object};
+    use super::typed::shapes;
     use std::collections::BTreeMap;
+
+    #[doc(no_inline)]
+    pub use super::typed::shapes::Object;
 
     #[doc(inline)]
     pub use ::mcp_protocols::mcp_2026_07_28::types::{

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::arguments::members_of;
 use super::connected::Connection;
 
 /// A call of a tool that is sent when it is awaited. What the tool asks meanwhile the handlers of the program answer.
@@ -74,17 +75,6 @@ impl Connection {
     ) -> Call<'_, T> {
         let arguments = members_of(arguments);
         Call { connection: self, tool: tool.into(), arguments, timeout: None, on_progress: None, read }
-    }
-}
-
-/// The members of a value.
-fn members_of(value: impl Serialize) -> Result<Object, String> {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(members)) => Ok(members),
-        // `()`, or a struct without fields.
-        Ok(Value::Null) => Ok(Object::new()),
-        Ok(_) => Err("they are not an object: give a struct, a map, or `()`".to_owned()),
-        Err(error) => Err(error.to_string()),
     }
 }
 

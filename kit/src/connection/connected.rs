@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use mcp_protocols::eras::types::{
     BlobResourceContents, CompleteParams, CompletionArgument, CompletionReference, GetPromptParams,
-    GetPromptResult, Prompt, PromptReference, ReadResourceParams, Resource, ResourceContents,
-    ResourceTemplate, ResourceTemplateReference, Tool,
+    GetPromptResult, PromptReference, ReadResourceParams, ResourceContents, ResourceTemplateReference,
 };
 use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
 use mcp_runtime::session::Outcome;
-use mcp_runtime::{Error, Report, ViolationKind};
+use mcp_runtime::{Error, Report};
+use serde::Serialize;
 use tokio::sync::watch;
 
+use super::arguments::texts_of;
 use super::handlers::Handlers;
 use super::passed_on_resources::PassedOn;
 
@@ -94,38 +95,6 @@ impl Connection {
         self.resubscribe_after
     }
 
-    /// All tools of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn tools(&self) -> Result<Vec<Tool>, Error> {
-        offered(self.client.all_tools().await)
-    }
-
-    /// All resources of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
-        offered(self.client.all_resources().await)
-    }
-
-    /// All resource templates of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
-        offered(self.client.all_resource_templates().await)
-    }
-
-    /// All prompts of the server: none if it does not offer any.
-    ///
-    /// # Errors
-    /// If the server refuses, or the connection is gone.
-    pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
-        offered(self.client.all_prompts().await)
-    }
-
     /// Reads a resource.
     ///
     /// # Errors
@@ -148,15 +117,28 @@ impl Connection {
         }
     }
 
-    /// Gets a prompt with these arguments filled in.
+    /// Gets a prompt with these arguments filled in. They are the members of a value: a struct, a map, or `()`; or pairs of a
+    /// name and a value. Numbers are sent as texts, as all arguments of prompts are.
+    ///
+    /// ```
+    /// # use mcp_kit::{Connection, Failure};
+    /// # async fn example(notes: &Connection) -> Result<(), Failure> {
+    /// let review = notes.prompt("review", [("tag", "shop")]).await?;
+    /// let weekly = notes.prompt("weekly", ()).await?;
+    /// # drop((review, weekly));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// If the server refuses, or the connection is gone.
+    /// If the server refuses, or the connection is gone; and [`Error::Payload`] if an argument is not a text, a number or a
+    /// bool.
     pub async fn prompt(
         &self,
         name: impl Into<String>,
-        arguments: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+        arguments: impl Serialize,
     ) -> Result<GetPromptResult, RoundsError> {
+        let arguments = texts_of(arguments).map_err(|problem| RoundsError::Call(unsendable(problem)))?;
         let mut params = GetPromptParams::new(name, self.client.meta());
         for (argument, value) in arguments {
             params = params.with_argument(argument, value);
@@ -230,22 +212,15 @@ impl Connection {
     }
 }
 
-/// A server that does not offer a list has nothing in it.
-fn offered<T>(all: Result<Vec<T>, Error>) -> Result<Vec<T>, Error> {
-    match all {
-        Err(Error::NotPermitted(violation))
-            if matches!(violation.kind, ViolationKind::NotNegotiated { .. }) =>
-        {
-            Ok(Vec::new())
-        }
-        all => all,
-    }
-}
-
 impl fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Connection").field(&self.client).finish()
     }
+}
+
+/// The error of a program whose arguments of a prompt cannot be sent.
+fn unsendable(problem: String) -> Error {
+    Error::Payload { message: "PromptsGet".into(), source: Arc::new(serde::ser::Error::custom(problem)) }
 }
 
 /// The error of a program that reads bytes as a text.

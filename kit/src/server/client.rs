@@ -83,7 +83,7 @@ impl<N> Client<N> {
         declared.then(|| Client::new(self.asker.clone(), self.changes.clone()))
     }
 
-    /// What the client is asked with below, for questions that this type does not have: several at the same time, or by URL. A
+    /// What the client is asked with below, for questions that this type does not have: by URL, or by names of your own. A
     /// question that the client does not declare is not asked.
     pub fn asker(&self) -> &Asker {
         &self.asker

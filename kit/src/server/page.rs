@@ -74,7 +74,8 @@ pub(super) fn unknown_cursor(cursor: Option<&str>) -> RpcError {
     RpcError::invalid_params(format!("`{}` is not a cursor of this server", Excerpt(cursor)))
 }
 
-/// Entries of a list: all that there are, or those of one page, with the cursor of the next one.
+/// Entries of a list: all that there are, or those of one page, with the cursor of the next one. A server returns them, and a
+/// [`Connection`](crate::Connection) has them of a server, with [`tools_page`](crate::Connection::tools_page).
 ///
 /// What is made of a `Vec`, or collected, is the whole list, or its last page. A page that others follow says so:
 ///

@@ -125,6 +125,28 @@ async fn a_cancelled_call_drops_what_it_asks() {
 }
 
 #[tokio::test]
+async fn what_a_tool_asks_at_the_same_time_is_answered_at_the_same_time() {
+    for era in ERAS {
+        let both_asked = Arc::new(tokio::sync::Barrier::new(2));
+        let asked = move |form: types::ElicitFormParams| {
+            let both_asked = Arc::clone(&both_asked);
+            async move {
+                both_asked.wait().await;
+                Ok(Answer::Accepted(Sure { sure: form.message == "Sure?" }))
+            }
+        };
+        let ask = |(), _, client: Client<User>| async move {
+            let (first, second) = tokio::join!(client.ask::<Sure>("Sure?"), client.ask::<Sure>("Really?"));
+            let is_sure = |answer: Answer<Sure>| answer.accepted().is_some_and(|Sure { sure }| sure);
+            Ok(format!("{} {}", is_sure(first?), is_sure(second?)))
+        };
+        let server = Server::new("s", "1", ()).tool_named("ask", "", ask);
+        let connection = connect(era, server, options().on_form(asked)).await;
+        assert_eq!(connection.call_text("ask", ()).await.unwrap(), "true false", "{era:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_panic_of_a_handler_is_reported_and_answered() {
     for era in ERAS {
         let (said, mut heard) = mpsc::unbounded_channel();

@@ -125,7 +125,7 @@ impl Tools<Table> for InFull {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-async fn connect(era: Era, server: Server<Table>) -> Connection {
+async fn connect<S: Send + Sync + 'static>(era: Era, server: Server<S>) -> Connection {
     let (near, far) = duplex();
     tokio::spawn(server.serve(far));
     ConnectOptions::new("test", "1").era(era).connect(near).await.unwrap()
@@ -175,6 +175,52 @@ async fn of_tools_with_the_same_name_the_first_one_is_listed() {
         let expected = [4].into_iter().chain(in_full.chain(other).filter(|id| *id != 4));
         let expected: Vec<_> = expected.map(|id| format!("tool_{id}")).collect();
         assert_eq!(listed, expected, "{rows} rows, {size} on a page");
+    }
+}
+
+/// A server in front of another one, which is not asked for more pages than the client.
+struct Proxy;
+
+impl Resources<Connection> for Proxy {
+    async fn list(behind: &Connection, request: &ListRequest) -> Result<Page<types::Resource>, Failure> {
+        Ok(behind.resources_page(request.cursor()?).await?)
+    }
+
+    async fn read(_: &Connection, _: &str, _: Client) -> Result<Option<Vec<ResourceContents>>, Failure> {
+        Ok(None)
+    }
+}
+
+impl Tools<Connection> for Proxy {
+    async fn list(behind: &Connection, request: &ListRequest) -> Result<Page<types::Tool>, Failure> {
+        Ok(behind.tools_page(request.cursor()?).await?)
+    }
+
+    async fn call(_: &Connection, _: &str, _: Object, _: Client) -> Result<Option<CallToolResult>, Failure> {
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn a_client_reads_one_page_through_a_proxy_also() {
+    for (before, behind) in super::ERAS {
+        let table = std::sync::Arc::new(Table::of(1_000_000));
+        let server = Server::new("rows", "1", Shared(std::sync::Arc::clone(&table))).page_size(10);
+        let behind = connect(behind, server.resources::<Other>()).await;
+        let server = Server::new("proxy", "1", behind).resources::<Proxy>().tools::<Proxy>();
+        let proxy = connect(before, server).await;
+        let first = proxy.resources_page(None).await.unwrap();
+        assert_eq!((first.entries.len(), &*first.entries[9].uri), (10, "other://18"));
+        let second = proxy.resources_page(first.next_cursor).await.unwrap();
+        assert_eq!((second.entries.len(), &*second.entries[9].uri), (10, "other://38"));
+        assert_eq!(table.read.load(Ordering::Relaxed), 20, "no other page was read");
+        let Err(Error::Refused(refused)) = proxy.resources_page(Some("next".to_owned())).await else {
+            panic!()
+        };
+        assert_eq!(refused.code, -32602);
+        // The server behind offers no tools, and the proxy no prompts.
+        assert_eq!(proxy.tools_page(None).await.unwrap(), Page::default());
+        assert_eq!(proxy.prompts_page(None).await.unwrap(), Page::default());
     }
 }
 

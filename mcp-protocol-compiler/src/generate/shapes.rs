@@ -110,27 +110,24 @@ impl Foreign {
         };
         let value =
             import("Value", &self.value).filter(|_| has_any).map(|value| quote!(use super::typed::#value;));
-        let macros = mentions(types.clone(), "shapes").then(|| quote!(self));
-        let shapes: Vec<TokenStream> =
-            [macros, import("Number", &self.number), import("Object", &self.object)]
-                .into_iter()
-                .flatten()
-                .collect();
-        let shapes = match shapes.as_slice() {
-            [] => None,
-            // `use a::{self}` is `use a`.
-            [only] if only.to_string() == "self" => Some(quote!(
+        let macros = mentions(types.clone(), "shapes").then(|| {
+            quote!(
                 use super::typed::shapes;
-            )),
-            [only] => Some(quote!(use super::typed::shapes::#only;)),
-            _ => Some(quote!(use super::typed::shapes::{#(#shapes),*};)),
+            )
+        });
+        // A program that fills a field of these types names them.
+        let fields = [import("Number", &self.number), import("Object", &self.object)];
+        let fields = match fields.into_iter().flatten().collect::<Vec<_>>().as_slice() {
+            [] => None,
+            [only] => Some(quote!(#[doc(no_inline)] pub use super::typed::shapes::#only;)),
+            both => Some(quote!(#[doc(no_inline)] pub use super::typed::shapes::{#(#both),*};)),
         };
         let map = import("BTreeMap", &self.map).map(|map| quote!(use std::collections::#map;));
         // Rust's prelude has it.
         let boxed = import("Box", &self.boxed)
             .filter(|_| self.boxed != "Box")
             .map(|boxed| quote!(use std::boxed::#boxed;));
-        quote!(#value #shapes #boxed #map)
+        quote!(#value #macros #boxed #map #fields)
     }
 }
 

@@ -123,8 +123,7 @@ impl Generator<'_> {
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let mut lines = filled(lines);
         let place = self.docs.place(method.span);
-        let states =
-            role.states_with(&method.name, |states| links(states.iter().map(String::as_str), Scope::Top));
+        let states = role.states_with(method, |states| links(states.iter().map(String::as_str), Scope::Top));
         lines.push(String::new());
         lines.push(match written_type.as_str() {
             "" => format!("{place}; in {states}."),

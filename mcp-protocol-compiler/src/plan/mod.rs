@@ -70,7 +70,7 @@ impl RolePlan {
         let written = outputs.iter().chain(within(|plan| &plan.outputs));
         let read = inputs.iter().chain(within(|plan| &plan.inputs));
         let answers = answers(with_states.flatten(), written, read);
-        let methods = by_name(&states);
+        let methods = method_holders(&states);
         let automaton = Arc::clone(automaton);
         RolePlan { automaton, states, methods, outputs, inputs, answers, sub_sessions, sub_session: None }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, StateIndex, StateKind};
 
 use super::methods::{Planner, is_over, is_taken, notify_name};
-use super::types::{MethodKind, Opening, Plan, RolePlan, StatePlan, by_name, kind, state};
+use super::types::{MethodKind, Opening, Plan, RolePlan, StatePlan, kind, method_holders, state};
 use crate::automaton::{Automaton, Edge, SubSessionType};
 use crate::declarations::Message;
 use crate::plan::names::snake;
@@ -95,7 +95,7 @@ impl Planner<'_> {
             outputs.extend(self.handle_steps(&places));
             RolePlan {
                 automaton: Arc::clone(automaton),
-                methods: by_name(&states),
+                methods: method_holders(&states),
                 states,
                 outputs,
                 inputs: within(Direction::Receive, is_taken),

@@ -43,8 +43,8 @@ pub(crate) struct RolePlan {
     pub(crate) automaton: Arc<Automaton>,
     /// Its states without those of `*` bodies.
     pub(crate) states: Vec<StatePlan>,
-    /// The states that have a method, by its name.
-    pub(super) methods: HashMap<String, Holders>,
+    /// The states that have each method.
+    pub(super) methods: MethodHolders,
     /// What a handle sends: replicated outputs of any state, in order of appearance, and for sub-sessions the steps that
     /// may be taken while the value waits.
     pub(crate) outputs: Vec<Replicated>,
@@ -58,7 +58,10 @@ pub(crate) struct RolePlan {
     pub(super) sub_session: Option<usize>,
 }
 
-/// The states that have a method of one name, and the words for them, which each of the methods repeats.
+/// The states that have each method: by the request that it is about, where its name does not say that, and by its name.
+pub(super) type MethodHolders = HashMap<Option<MessageIndex>, HashMap<String, Holders>>;
+
+/// The states that have a method, and the words for them, which each of the methods repeats.
 #[derive(Debug, Default)]
 pub(super) struct Holders {
     pub(super) states: Vec<String>,
@@ -109,6 +112,16 @@ pub(crate) struct Method {
     pub(crate) what: MethodKind,
     /// The action in the text.
     pub(crate) span: Span,
+}
+
+impl Method {
+    /// The request that it is about, where its name does not say that: `refuse` is a method of each state that owes a reply.
+    fn unnamed_request(&self) -> Option<MessageIndex> {
+        match self.what {
+            MethodKind::Refuse { request, .. } | MethodKind::Cancelled { request } => Some(request),
+            _ => None,
+        }
+    }
 }
 
 /// What a method does.
@@ -260,14 +273,15 @@ impl RolePlan {
         state(&self.automaton, index).map_or("", |state| &state.name)
     }
 
-    /// The first state that has a method of this name.
+    /// The first state that has a method of this name, which says what it is about.
     pub(crate) fn first_with(&self, method: &str) -> Option<&str> {
-        self.methods.get(method)?.states.first().map(String::as_str)
+        self.methods.get(&None)?.get(method)?.states.first().map(String::as_str)
     }
 
-    /// The states that have a method of this name, in the words that `say` has for them.
-    pub(crate) fn states_with(&self, method: &str, say: impl FnOnce(&[String]) -> String) -> &str {
-        let Some(holders) = self.methods.get(method) else { return "" };
+    /// The states that have a method, in the words that `say` has for them.
+    pub(crate) fn states_with(&self, method: &Method, say: impl FnOnce(&[String]) -> String) -> &str {
+        let of_request = self.methods.get(&method.unnamed_request());
+        let Some(holders) = of_request.and_then(|methods| methods.get(&method.name)) else { return "" };
         holders.words.get_or_init(|| say(&holders.states))
     }
 }
@@ -341,10 +355,11 @@ pub(super) fn kind(declarations: &Declarations, message: MessageIndex) -> Option
 }
 
 /// The states that have each method.
-pub(super) fn by_name(states: &[StatePlan]) -> HashMap<String, Holders> {
-    let mut methods: HashMap<String, Holders> = HashMap::new();
+pub(super) fn method_holders(states: &[StatePlan]) -> MethodHolders {
+    let mut holders = MethodHolders::new();
     for plan in states {
         for method in &plan.methods {
+            let methods = holders.entry(method.unnamed_request()).or_default();
             if !methods.contains_key(&method.name) {
                 methods.insert(method.name.clone(), Holders::default());
             }
@@ -354,5 +369,5 @@ pub(super) fn by_name(states: &[StatePlan]) -> HashMap<String, Holders> {
             }
         }
     }
-    methods
+    holders
 }

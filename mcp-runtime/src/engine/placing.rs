@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
 
 use super::owners::context::Caller;
-use super::owners::inputs::{Body, LinearInput};
+use super::owners::inputs::{Background, Body, LinearInput};
 use super::owners::replicated::{Arrived, Scope};
 use super::state::Engine;
 use crate::budget::Permit;
@@ -84,7 +84,9 @@ impl Engine {
         let (message, id) = (input.message, input.id.clone());
         let most = self.rules.options().max_linear;
         if !self.inbox.has_value(sub_session) {
-            self.outlive_sub_session(input, SubSessionLeft::Before);
+            if self.outlive_sub_session(input, SubSessionLeft::Before) {
+                return;
+            }
         } else if let Err(too_much) = self.inbox.admit(Some(sub_session), &mut input, most) {
             let cause = too_much.drop_reason();
             if let Body::Exchange(arrived) = input.body {
@@ -180,45 +182,54 @@ impl Engine {
     }
 
     /// The value that an input waited for is gone. If the input may occur uncorrelated, it goes to `incoming`;
-    /// otherwise it is dropped, with a report.
+    /// otherwise it is dropped, with a report. Returns whether a handler answers it, if it is a request.
     ///
     /// A program that has finished with the value and does not take `incoming` has read what it wants to read. Nothing
     /// is lost then that it could miss, so nothing is reported.
-    pub(super) fn outlive_sub_session(&mut self, input: LinearInput, left: SubSessionLeft) {
+    pub(super) fn outlive_sub_session(&mut self, input: LinearInput, left: SubSessionLeft) -> bool {
         let input = input.taken();
         if let Body::Exchange(arrived) = input.body {
             let (message, cause) = (self.rules.name(arrived.message), DropReason::Abandoned);
             self.leave_exchange(Caller::ANY, *arrived);
-            return self.report(Report::Dropped { message, cause });
+            self.report(Report::Dropped { message, cause });
+            return false;
         }
         let alone = self.may_be_uncorrelated(&input);
         if alone && left == SubSessionLeft::AtEnd && !self.inbox.is_attended(None) {
-            return;
+            return false;
         }
         let Some(at) = self.timers.now().filter(|_| alone) else {
             let message = self.rules.name(input.message);
-            return self.report(Report::Dropped { message, cause: DropReason::Abandoned });
+            self.report(Report::Dropped { message, cause: DropReason::Abandoned });
+            return false;
         };
-        let LinearInput { message, body, permit, came, .. } = input;
+        let LinearInput { message, id, body, permit, came, background, .. } = input;
+        if let Some(id) = &id {
+            self.owed.give_to_handler(id);
+        }
         let payload = match body {
             Body::Payload(payload) => payload,
             Body::Refusal(_) | Body::Rejected(_) | Body::Exchange(_) => None,
         };
         // It is counted again where it waits from here on.
         drop(permit);
+        let Background { token, extension } = background;
+        let epoch = self.lifecycle.epoch();
+        let (scope, sub_session, permit) = (None, None, Permit::default());
         self.replicated_came(Arrived {
             message,
-            id: None,
-            token: None,
-            scope: None,
-            sub_session: None,
+            id,
+            token,
+            scope,
+            sub_session,
             payload,
-            permit: Permit::default(),
-            extension: None,
+            permit,
+            extension,
             at,
             came,
-            epoch: self.lifecycle.epoch(),
+            epoch,
         });
+        true
     }
 
     /// An exchange of a sub-session that its value has not taken will not be worked on: a request gets an error, and a
@@ -234,11 +245,13 @@ impl Engine {
         }
     }
 
-    /// Whether an input of a sub-session could have come without one, in the state that the session is in.
-    fn may_be_uncorrelated(&self, input: &LinearInput) -> bool {
-        let is_notification =
-            input.id.is_none() && input.answers.is_none() && matches!(input.body, Body::Payload(_));
-        is_notification
+    /// Whether an input of a sub-session could have come without one, in the state that the session is in, and something
+    /// takes it: a request whose answer is wanted needs a handler.
+    pub(super) fn may_be_uncorrelated(&self, input: &LinearInput) -> bool {
+        let comes_by_itself = input.answers.is_none() && matches!(input.body, Body::Payload(_));
+        let is_answered = |id| self.inbox.is_attended(None) && self.owed.is_cancelled(id) == Some(false);
+        comes_by_itself
+            && input.id.as_ref().is_none_or(is_answered)
             && self.lifecycle.is_open()
             && self.rules.checker().is_replicated(Direction::Receive, input.message)
             && !self.rules.checker().opens_sub_session(Direction::Receive, input.message)

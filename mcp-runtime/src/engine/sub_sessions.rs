@@ -149,12 +149,17 @@ impl Engine {
         else {
             return;
         };
+        let before = self.effects.report_count();
+        let (going_on, dropped): (Vec<_>, Vec<_>) =
+            inputs.into_iter().partition(|input| self.may_be_uncorrelated(input));
+        for input in going_on {
+            self.outlive_sub_session(input, left);
+        }
         for id in self.owed.ids(|owed| owed.answered_by == AnsweredBy::SubSession(sub_session)) {
             // The peer may have ended the sub-session meanwhile, and wait for nothing any more.
             let _ = self.reply_dropped(caller, &id);
         }
-        let before = self.effects.report_count();
-        for input in inputs {
+        for input in dropped {
             self.outlive_sub_session(input, left);
         }
         self.effects.merge_dropped(before);

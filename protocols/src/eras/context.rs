@@ -177,7 +177,9 @@ impl Asker {
 
     asks! {}
 
-    /// Asks several things at the same time, by names of the server's choice. The answers have the same names.
+    /// Asks several things at the same time, by names of the server's choice. The answers have the same names, and each is
+    /// an answer to its question. Calls of `ask` and of the methods above that run at the same time, as in `tokio::join!`,
+    /// do the same: a client of 2026-07-28 gets them in one round.
     ///
     /// # Errors
     /// See [`AskError`].

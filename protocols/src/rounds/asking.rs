@@ -1,25 +1,24 @@
 //! The server's side, in one process: a handler asks, and goes on where it was.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{self, Poll, ready};
+use std::task::{self, Poll};
 use std::time::Duration;
 
 use mcp_runtime::RpcError;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 
+use super::ask_error::AskError;
 use super::cancelled::unless_cancelled;
-use super::declared::{Need, undeclared};
+use super::questions::OpenQuestions;
 use super::retry::{Answers, Questions, Retry, Round};
 use super::running::RunningHandler;
 use super::waiting::{Binding, ClientKey, KeepError, Waiting, is_of_waiting};
 use crate::mcp_2026_07_28::server::Context;
 use crate::mcp_2026_07_28::types::{
-    ClientCapabilities, CreateMessageInput, CreateMessageParams, CreateMessageResult, ElicitInput,
-    ElicitParams, ElicitResult, InputRequest, InputRequiredResult, InputResponse, ListRootsInput,
-    ListRootsResult,
+    CreateMessageInput, CreateMessageParams, CreateMessageResult, ElicitInput, ElicitParams, ElicitResult,
+    InputRequest, InputRequiredResult, InputResponse, ListRootsInput, ListRootsResult,
 };
 
 /// How many calls wait at once, unless the program says otherwise.
@@ -131,9 +130,9 @@ impl Rounds {
         Rounds { sealed: true, ..self }
     }
 
-    /// Answers a request with what `handle` returns, or with what it asks for. A request that comes with the state of a call
-    /// that waits goes on with that call, and its `handle` is not used. If the client leaves out some of the answers, it
-    /// is asked for these again. Answers that the first request brings are those to the questions with their names. If the
+    /// Answers a request with what `handle` returns, or with all that it asks for when it waits. A request that comes with the
+    /// state of a call that waits goes on with that call, and its `handle` is not used. If the client leaves out some of the
+    /// answers, it is asked for these again. Answers that the first request brings are those to the questions with their names. If the
     /// client cancels the request, or the future is dropped, what `handle` is doing is dropped.
     ///
     /// # Errors
@@ -158,10 +157,7 @@ impl Rounds {
             Some(state) => {
                 let found = self.waiting.take::<Conversation<P>>(state, &binding);
                 let mut conversation = found.ok_or_else(unknown_state)?;
-                let missing = conversation.go_on(context, params);
-                if !missing.is_empty() {
-                    return self.wait(&request, binding, conversation, missing).map(Into::into);
-                }
+                conversation.go_on(context, params);
                 conversation
             }
         };
@@ -210,39 +206,18 @@ fn unknown_state() -> RpcError {
 }
 
 /// A handler that runs or waits, and the round that it is in.
-///
-/// Invariant: `asked` is the question that the client has been asked and that is not answered.
 struct Conversation<P: Retry> {
-    steps: mpsc::Receiver<Step<P::Result>>,
     round: watch::Sender<(Context, P)>,
-    asked: Option<Asked>,
-    /// What the first request has answered before it was asked: a client may know what a server wants to know.
-    brought: Answers,
-    handler: RunningHandler,
+    questions: Arc<OpenQuestions>,
+    handler: RunningHandler<Returned<P::Result>>,
 }
 
-/// What a handler does next.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "a call has one of them at a time; how large it is, features decide"
-)]
-enum Step<R> {
-    Asks(Asked),
-    Returns(Result<Round<R>, RpcError>),
-}
+type Returned<R> = Result<Round<R>, RpcError>;
 
 #[expect(clippy::large_enum_variant, reason = "a call has one of them at a time")]
 enum Next<R> {
     Asked(Questions),
-    Done(Result<Round<R>, RpcError>),
-}
-
-struct Asked {
-    questions: Questions,
-    /// What the client has answered so far.
-    answers: Answers,
-    /// Where the handler waits.
-    reply: oneshot::Sender<Answers>,
+    Done(Returned<R>),
 }
 
 impl<P: Retry + Sync> Conversation<P> {
@@ -252,98 +227,50 @@ impl<P: Retry + Sync> Conversation<P> {
         F: Future<Output = Result<T, RpcError>> + Send + 'static,
         T: Into<Round<P::Result>>,
     {
-        // The client is asked one thing at a time; what else the handler asks meanwhile waits for its turn.
-        let (told, steps) = mpsc::channel(1);
-        let brought = params.answers().cloned().unwrap_or_default();
+        let questions = Arc::new(OpenQuestions::new(params.answers().cloned().unwrap_or_default()));
         let (round, rounds) = watch::channel((context, params));
-        let handled = handle(RoundAsker { steps: told.clone(), rounds });
-        let handler = RunningHandler::new(async move {
-            let returned = Step::Returns(handled.await.map(Into::into));
-            // The receiver is gone if the conversation is over.
-            let _ = told.send(returned).await;
-        });
-        Conversation { steps, round, asked: None, brought, handler }
+        let handled = handle(RoundAsker { questions: Arc::clone(&questions), rounds });
+        let handler = RunningHandler::new(async move { handled.await.map(Into::into) });
+        Conversation { round, questions, handler }
     }
 
-    /// The client has come back. Returns what it has left unanswered.
-    fn go_on(&mut self, context: Context, params: P) -> Questions {
-        let mut answers = params.answers().cloned().unwrap_or_default();
+    /// The client has come back.
+    fn go_on(&mut self, context: Context, params: P) {
+        let answers = params.answers().cloned().unwrap_or_default();
         self.round.send_replace((context, params));
         self.handler.return_to();
-        match self.asked.take() {
-            Some(asked) => self.answer(asked, |_, name| answers.remove(name)),
-            None => Questions::new(),
-        }
+        self.questions.answer(answers);
     }
 
-    /// Goes on with the handler until it has returned, or asks what only the client can answer.
+    /// Goes on with the handler until it has returned, or waits and has asked what only the client can answer.
     fn poll_next(&mut self, context: &mut task::Context<'_>) -> Poll<Next<P::Result>> {
-        loop {
-            match ready!(self.poll_step(context)) {
-                Some(Step::Asks(asked)) => {
-                    let missing = self.answer(asked, |conversation, name| conversation.brought.remove(name));
-                    if !missing.is_empty() {
-                        return Poll::Ready(Next::Asked(missing));
-                    }
-                }
-                Some(Step::Returns(result)) => return Poll::Ready(Next::Done(result)),
-                // Nothing runs any more: the runtime has ended.
-                None => {
-                    let error = RpcError::internal_error("the handler of the request has ended");
-                    return Poll::Ready(Next::Done(Err(error)));
-                }
-            }
-        }
-    }
-
-    fn poll_step(&mut self, context: &mut task::Context<'_>) -> Poll<Option<Step<P::Result>>> {
-        let step = self.steps.poll_recv(context);
-        if step.is_ready() {
-            return step;
-        }
         match self.handler.poll(context) {
-            // Whatever it had to say, it has said.
-            Poll::Ready(()) => Poll::Ready(self.steps.try_recv().ok()),
-            Poll::Pending => self.steps.poll_recv(context),
+            Poll::Ready(Some(returned)) => Poll::Ready(Next::Done(returned)),
+            // Nothing runs any more: the runtime has ended.
+            Poll::Ready(None) => {
+                Poll::Ready(Next::Done(Err(RpcError::internal_error("the handler of the request has ended"))))
+            }
+            Poll::Pending => self.questions.poll_round(context).map(Next::Asked),
         }
     }
+}
 
-    /// Answers a question as far as there are answers. Returns what is left, for which the handler waits on.
-    fn answer(
-        &mut self,
-        mut asked: Asked,
-        mut answer: impl FnMut(&mut Self, &str) -> Option<InputResponse>,
-    ) -> Questions {
-        let mut missing = Questions::new();
-        for (name, question) in &asked.questions {
-            if asked.answers.contains_key(name) {
-                continue;
-            }
-            match answer(self, name) {
-                Some(answer) => drop(asked.answers.insert(name.clone(), answer)),
-                None => drop(missing.insert(name.clone(), question.clone())),
-            }
-        }
-        if missing.is_empty() {
-            // A handler that does not wait any more goes on with something else.
-            let _ = asked.reply.send(asked.answers);
-        } else {
-            self.asked = Some(asked);
-        }
-        missing
+impl<P: Retry> Drop for Conversation<P> {
+    fn drop(&mut self) {
+        self.questions.end();
     }
 }
 
 /// What a handler asks with, in a request that may take several rounds.
 #[derive(Debug)]
 pub struct RoundAsker<P: Retry> {
-    steps: mpsc::Sender<Step<P::Result>>,
+    questions: Arc<OpenQuestions>,
     rounds: watch::Receiver<(Context, P)>,
 }
 
 impl<P: Retry> Clone for RoundAsker<P> {
     fn clone(&self) -> Self {
-        RoundAsker { steps: self.steps.clone(), rounds: self.rounds.clone() }
+        RoundAsker { questions: Arc::clone(&self.questions), rounds: self.rounds.clone() }
     }
 }
 
@@ -414,149 +341,23 @@ impl<P: Retry + Sync> RoundAsker<P> {
 
     asks! {}
 
-    /// Asks several things in one round, by names of the server's choice. The answers have the same names; whether each is
-    /// an answer to its question, the caller sees.
+    /// Asks several things, by names of the server's choice. The answers have the same names, and each is an answer to its
+    /// question.
+    ///
+    /// What the parts of a handler ask at the same time is one round, as with `tokio::join!`: all that is asked when the
+    /// handler waits. If two parts use a name, the client gets another one for the second, such as `input-2`.
     ///
     /// # Errors
     /// See [`AskError`].
+    ///
+    /// # Cancel safety
+    /// A question whose future is dropped is not asked any more. The client may have it already; its answer is dropped.
     pub async fn ask(
         &self,
         questions: impl IntoIterator<Item = (String, InputRequest)> + Send,
     ) -> Result<Answers, AskError> {
         let questions: Questions = questions.into_iter().collect();
         AskError::undeclared(&self.rounds.borrow().1.meta().client_capabilities, &questions)?;
-        let (reply, answers) = oneshot::channel();
-        let asked = Asked { questions, answers: Answers::new(), reply };
-        self.steps.send(Step::Asks(asked)).await.map_err(|_| AskError::Over)?;
-        answers.await.map_err(|_| AskError::Over)
-    }
-}
-
-/// Why a question has no answer. A handler may return it: it becomes the error that the revision has for it.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum AskError {
-    /// The request does not declare that the client can answer. As an error of the request it has the code -32021.
-    NotDeclared {
-        /// The name of the question.
-        name: String,
-        /// What the question needs.
-        needs: Needs,
-    },
-    /// The revision of the session does not have the question. As an error of the request it has the code -32021.
-    NotInRevision {
-        /// The name of the question.
-        name: String,
-        /// What the question needs.
-        needs: Needs,
-    },
-    /// The client has not sent `initialized`, before which it is not asked: not within 10 seconds, or the server's
-    /// `Options::timeout` if that is less. Clients of the latest revision do not send it.
-    NotInitialized {
-        /// The name of the question.
-        name: String,
-    },
-    /// The client has answered with something else.
-    WrongAnswer {
-        /// The name of the question.
-        name: String,
-    },
-    /// The client refuses to answer. A client of an older revision answers each question by itself, and may refuse it; a later
-    /// one does not send its request again.
-    Refused {
-        /// The name of the question.
-        name: String,
-        /// What the client says.
-        error: Box<RpcError>,
-    },
-    /// The client has not answered within `Options::timeout`. A client of the latest revision has the lifetime of
-    /// [`Rounds`] instead.
-    TimedOut {
-        /// The name of the question.
-        name: String,
-    },
-    /// The request is over.
-    Over,
-}
-
-/// What a question needs of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs(Need);
-
-impl fmt::Display for Needs {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.0.name())
-    }
-}
-
-impl AskError {
-    pub(crate) fn wrong(name: &str) -> AskError {
-        AskError::WrongAnswer { name: name.to_owned() }
-    }
-
-    /// Fails if a client does not declare that it can answer one of some questions.
-    pub(crate) fn undeclared<'a>(
-        declared: &ClientCapabilities,
-        questions: impl IntoIterator<Item = (&'a String, &'a InputRequest)>,
-    ) -> Result<(), AskError> {
-        match undeclared(declared, questions) {
-            Some((name, need)) => Err(AskError::NotDeclared { name: name.to_owned(), needs: Needs(need) }),
-            None => Ok(()),
-        }
-    }
-
-    /// The revision of the client does not have the question.
-    #[cfg(feature = "eras")]
-    pub(crate) fn unknown(name: &str, question: &InputRequest) -> AskError {
-        AskError::NotInRevision { name: name.to_owned(), needs: Needs(Need::of(question)) }
-    }
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AskError::NotDeclared { name, needs } => write!(
-                formatter,
-                "`{name}` needs the capability `{needs}` of the client, which the request does not declare"
-            ),
-            AskError::NotInRevision { name, needs } => write!(
-                formatter,
-                "`{name}` needs the capability `{needs}` of the client, which the revision of this session does not have"
-            ),
-            AskError::NotInitialized { name } => write!(
-                formatter,
-                "`{name}` is asked once the client has sent `notifications/initialized`, which has not come"
-            ),
-            AskError::WrongAnswer { name } => write!(formatter, "the answer to `{name}` is of another kind"),
-            AskError::Refused { name, error } => {
-                write!(formatter, "the client refuses to answer `{name}`: {error}")
-            }
-            AskError::TimedOut { name } => write!(formatter, "the client has not answered `{name}` in time"),
-            AskError::Over => formatter.write_str("the request is over"),
-        }
-    }
-}
-
-impl std::error::Error for AskError {}
-
-/// The code of the error that says that the client cannot do what a request needs.
-const MISSING_CAPABILITY: i64 = -32021;
-
-impl From<AskError> for RpcError {
-    fn from(error: AskError) -> RpcError {
-        match &error {
-            AskError::NotDeclared { needs, .. } | AskError::NotInRevision { needs, .. } => {
-                let refusal = RpcError::new(MISSING_CAPABILITY, error.to_string());
-                match serde_json::to_value(needs.0.data()) {
-                    Ok(data) => refusal.with_data(data),
-                    Err(_) => refusal,
-                }
-            }
-            AskError::NotInitialized { .. } => RpcError::invalid_request(error.to_string()),
-            AskError::WrongAnswer { .. } => RpcError::invalid_params(error.to_string()),
-            AskError::Refused { .. } | AskError::TimedOut { .. } | AskError::Over => {
-                RpcError::internal_error(error.to_string())
-            }
-        }
+        self.questions.ask(questions).await
     }
 }

@@ -11,13 +11,15 @@
 //!   (feature `sealed-state`).
 //!
 //! `retry.rs` is what the three requests have in common, `declared.rs` what a client must have declared to be asked,
-//! `answering.rs` is the client; `asking.rs`, `running.rs` and `waiting.rs` the server that keeps calls in memory; `cancelled.rs`
-//! drops the handler of a cancelled request; `seal.rs` is the state.
+//! `answering.rs` is the client; `asking.rs`, `ask_error.rs`, `questions.rs`, `running.rs` and `waiting.rs` are the server that
+//! keeps calls in memory; `cancelled.rs` drops the handler of a cancelled request; `seal.rs` is the state.
 
 mod answering;
+mod ask_error;
 mod asking;
 mod cancelled;
 mod declared;
+mod questions;
 mod retry;
 mod running;
 #[cfg(feature = "sealed-state")]
@@ -25,10 +27,11 @@ mod seal;
 mod waiting;
 
 pub use answering::{Answering, RoundsError, User};
+pub use ask_error::{AskError, Needs};
 pub(crate) use asking::ALONE;
 #[cfg(feature = "eras")]
 pub(crate) use asking::asks;
-pub use asking::{AskError, Needs, RoundAsker, Rounds};
+pub use asking::{RoundAsker, Rounds};
 #[cfg(feature = "eras")]
 pub(crate) use cancelled::unless_cancelled;
 pub use retry::{Answers, Questions, Retry, Round};

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::task::JoinSet;
 use tracing::Span;
@@ -17,52 +17,49 @@ use tracing::Span;
 /// it, for it may have more to do than to wait.
 ///
 /// Invariant: the handler is polled by one of the two at a time. Dropping this drops it.
-pub(super) struct RunningHandler {
-    stage: Arc<Mutex<Stage>>,
+pub(super) struct RunningHandler<R> {
+    stage: Arc<Mutex<Stage<R>>>,
     /// The task that polls the handler between two rounds.
     between: JoinSet<()>,
 }
 
-enum Stage {
-    Running(Pin<Box<dyn Future<Output = ()> + Send>>),
+enum Stage<R> {
+    Running(Pin<Box<dyn Future<Output = R> + Send>>),
+    /// It has returned between two rounds.
+    Returned(R),
     /// It has panicked between two rounds.
     Panicked(Box<dyn Any + Send>),
     Over,
 }
 
-fn locked(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
+fn locked<R>(stage: &Mutex<Stage<R>>) -> MutexGuard<'_, Stage<R>> {
     // A handler that has panicked is never polled again.
     stage.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl RunningHandler {
-    pub(super) fn new(handler: impl Future<Output = ()> + Send + 'static) -> RunningHandler {
+impl<R: Send + 'static> RunningHandler<R> {
+    pub(super) fn new(handler: impl Future<Output = R> + Send + 'static) -> RunningHandler<R> {
         let stage = Stage::Running(Box::pin(handler));
         RunningHandler { stage: Arc::new(Mutex::new(stage)), between: JoinSet::new() }
     }
 
-    /// Goes on with the handler, in the future that answers a request.
+    /// Goes on with the handler, in the future that answers a request. Returns once what the handler has returned.
     ///
     /// # Panics
     /// If the handler panics, or did between two rounds.
-    pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<Option<R>> {
         let mut stage = locked(&self.stage);
-        match &mut *stage {
-            Stage::Running(handler) => {
-                let polled = handler.as_mut().poll(context);
-                if polled.is_ready() {
-                    *stage = Stage::Over;
-                }
-                polled
-            }
-            Stage::Panicked(_) => {
-                let Stage::Panicked(panic) = std::mem::replace(&mut *stage, Stage::Over) else {
-                    return Poll::Ready(());
-                };
-                drop(stage);
-                resume_unwind(panic)
-            }
-            Stage::Over => Poll::Ready(()),
+        if let Stage::Running(handler) = &mut *stage {
+            let returned = ready!(handler.as_mut().poll(context));
+            *stage = Stage::Over;
+            return Poll::Ready(Some(returned));
+        }
+        let ended = std::mem::replace(&mut *stage, Stage::Over);
+        drop(stage);
+        match ended {
+            Stage::Returned(returned) => Poll::Ready(Some(returned)),
+            Stage::Panicked(panic) => resume_unwind(panic),
+            Stage::Running(_) | Stage::Over => Poll::Ready(None),
         }
     }
 
@@ -75,7 +72,7 @@ impl RunningHandler {
             let Stage::Running(handler) = &mut *stage else { return Poll::Ready(()) };
             match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
                 Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(())) => *stage = Stage::Over,
+                Ok(Poll::Ready(returned)) => *stage = Stage::Returned(returned),
                 Err(panic) => *stage = Stage::Panicked(panic),
             }
             Poll::Ready(())
@@ -88,7 +85,7 @@ impl RunningHandler {
     }
 }
 
-impl Drop for RunningHandler {
+impl<R> Drop for RunningHandler<R> {
     fn drop(&mut self) {
         let stage = std::mem::replace(&mut *locked(&self.stage), Stage::Over);
         drop(stage);
@@ -118,6 +115,23 @@ mod tests {
         running.return_to();
         drop(running);
         assert_eq!(heard.recv().await, None);
+    }
+
+    #[tokio::test]
+    async fn what_is_returned_between_two_rounds_is_the_answer_to_the_next() {
+        let (said, heard) = tokio::sync::oneshot::channel::<()>();
+        let mut running = RunningHandler::new(async move {
+            tokio::task::yield_now().await;
+            drop(said);
+            "returned"
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(running.poll(&mut context).is_pending());
+        running.leave();
+        assert!(heard.await.is_err());
+        running.return_to();
+        assert_eq!(running.poll(&mut context), Poll::Ready(Some("returned")));
+        assert_eq!(running.poll(&mut context), Poll::Ready(None));
     }
 
     #[tokio::test]

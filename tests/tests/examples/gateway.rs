@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use integration_tests::example::program;
@@ -63,6 +64,60 @@ async fn two_servers_are_one_also_where_a_third_does_not_answer() {
     let refused = gateway.read_text("notes://me/77").await.unwrap_err();
     assert!(refused.to_string().contains("no resource is at `notes://me/77`"), "{refused}");
     drop(changes);
+    gateway.close().await.unwrap();
+}
+
+/// Resources in any number, one page after another.
+struct Rows;
+
+impl Resources<Arc<AtomicUsize>> for Rows {
+    async fn list(
+        pages: &Arc<AtomicUsize>,
+        request: &ListRequest,
+    ) -> Result<Page<mcp_kit::types::Resource>, Failure> {
+        pages.fetch_add(1, Ordering::Relaxed);
+        let first = request.cursor::<usize>()?.unwrap_or(0);
+        let end = first + request.size();
+        let resource = |row| mcp_kit::types::Resource::new(format!("row://{row}"), "row");
+        Ok((first..end).map(resource).collect::<Page<_>>().next_cursor(Some(end)))
+    }
+
+    async fn read(
+        _: &Arc<AtomicUsize>,
+        _: &str,
+        _: Client,
+    ) -> Result<Option<Vec<ResourceContents>>, Failure> {
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_one_of_each_server_that_has_another() {
+    let pages = Arc::new(AtomicUsize::new(0));
+    let rows = Server::new("rows", "1", Arc::clone(&pages)).page_size(10).resources::<Rows>();
+    let http = rows.http(ServerOptions::new()).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/mcp", http.method_router());
+    test_support::spawn(async move { http.serve(listener, router, std::future::pending()).await.unwrap() });
+
+    let servers = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gateway-pages.json");
+    let list = json!({ "mcpServers": { "notes": { "command": program("notes") }, "rows": { "url": url } } });
+    std::fs::write(&servers, list.to_string()).unwrap();
+    let mut command = Command::new(program("gateway"));
+    command.arg(&servers);
+    let gateway = ConnectOptions::new("test", "1").connect(Child::spawn(command).unwrap()).await.unwrap();
+    let note = json!({ "text": "buy milk", "tag": "shop" });
+    let added: Value = gateway.call("notes_add_note", note).await.unwrap();
+    let first = gateway.resources_page(None).await.unwrap();
+    let uris: Vec<_> = first.entries.iter().map(|resource| &*resource.uri).collect();
+    assert!(uris.contains(&added["uri"].as_str().unwrap()) && uris.contains(&"row://9"), "{uris:?}");
+    let second = gateway.resources_page(first.next_cursor).await.unwrap();
+    let uris: Vec<_> = second.entries.iter().map(|resource| &*resource.uri).collect();
+    assert_eq!(uris, (10..20).map(|row| format!("row://{row}")).collect::<Vec<_>>());
+    assert_eq!(pages.load(Ordering::Relaxed), 2);
+    let refused = gateway.resources_page(Some("next".to_owned())).await.unwrap_err();
+    assert!(refused.to_string().contains("is not a cursor of this server"), "{refused}");
     gateway.close().await.unwrap();
 }
 

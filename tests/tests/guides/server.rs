@@ -219,7 +219,7 @@ async fn the_same_server_is_part_of_a_router() -> Result<(), Failure> {
         Ok::<_, Failure>(())
     });
     let notes = ConnectOptions::new("test", "1.0.0").connect_url(&url).await?;
-    assert_eq!(notes.prompt("weekly", [("", ""); 0]).await?.messages.len(), 1);
+    assert_eq!(notes.prompt("weekly", ()).await?.messages.len(), 1);
     assert_eq!(notes.complete_prompt("weekly", "days", "3").await?, ["30"]);
     notes.close().await?;
     drop(stop);

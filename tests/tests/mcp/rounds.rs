@@ -10,7 +10,6 @@ use mcp_protocols::mcp_2026_07_28::client::{PromptsGetReply, ToolsCallReply};
 use mcp_protocols::mcp_2026_07_28::types::*;
 use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, server};
 use mcp_protocols::rounds::{Answering, AskError, Retry, Round, Rounds, RoundsError, Seal, SealingKey, User};
-use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError};
 use tokio::sync::{Semaphore, oneshot};
@@ -108,9 +107,34 @@ impl server::Handler for Desk {
                     Ok(result(format!("{roots} {model}")))
                 }
                 "both" => {
-                    // Two parts of a handler ask at the same time: one waits for its turn.
                     let (one, other) = tokio::join!(asker.elicit(form("one")), asker.elicit(form("other")));
                     Ok(result(said(&one?) + &said(&other?)))
+                }
+                "parts" => {
+                    // Three parts ask at the same time: the first goes on by itself, the last is another task.
+                    let part = async {
+                        let first = said(&asker.elicit(form("one")).await?);
+                        Ok::<_, AskError>(first + &said(&asker.elicit(form("two")).await?))
+                    };
+                    let several = ["a", "input"].map(|name| (name.to_owned(), ListRootsInput::new().into()));
+                    let (part, several) = tokio::join!(part, asker.ask(several));
+                    let asking = asker.clone();
+                    let task = tokio::spawn(async move { asking.elicit(form("task")).await });
+                    let task = said(&task.await.unwrap()?);
+                    Ok(result(format!("{} {} {task}", part?, several?.len())))
+                }
+                "many" => {
+                    let asked = (0..1_000).map(|_| asker.elicit(form("one of many")));
+                    let answers = futures_util::future::try_join_all(asked).await?;
+                    Ok(result(answers.len().to_string()))
+                }
+                "impatient" => {
+                    let impatient = tokio::time::sleep(Duration::from_secs(1));
+                    tokio::select! {
+                        answer = asker.elicit(form("quick")) => return Ok(result(said(&answer?))),
+                        () = impatient => {}
+                    }
+                    Ok(result(said(&asker.elicit(form("slow")).await?)))
                 }
                 "several" => {
                     let question = |message| ElicitInput::new(form(message)).into();
@@ -334,6 +358,89 @@ async fn what_is_left_unanswered_is_asked_again() {
     client.close().await.unwrap();
 }
 
+/// The names of what a round asks, and the messages of its forms.
+fn asked(round: &InputRequiredResult) -> Vec<(&str, &str)> {
+    let questions = round.input_requests.as_ref().unwrap();
+    let message = |question| match question {
+        &InputRequest::ElicitationCreate(ElicitInput { params: ElicitParams::Form(ref form), .. }) => {
+            &*form.message
+        }
+        _ => "",
+    };
+    questions.iter().map(|(name, question)| (&**name, message(question))).collect()
+}
+
+fn again(
+    tool: &str,
+    round: &InputRequiredResult,
+    answers: impl IntoIterator<Item = (String, InputResponse)>,
+) -> CallToolParams {
+    params(tool).again(Some(answers.into_iter().collect()), round.request_state.clone())
+}
+
+#[tokio::test]
+async fn what_a_handler_asks_at_the_same_time_is_one_round() {
+    let client = connect(Desk::new());
+    let both = round(&client, params("both")).await;
+    assert_eq!(asked(&both), [("input", "one"), ("input-2", "other")]);
+    // One is left out: it is asked again, under its name.
+    let left = round(&client, again("both", &both, [answer("input", "1")])).await;
+    assert_eq!(asked(&left), [("input-2", "other")]);
+    let done = client.call_tool(again("both", &left, [answer("input-2", "2")])).await.unwrap();
+    let ToolsCallReply::ToolsResult(done) = done else { panic!() };
+    assert_eq!(text(&done), "12");
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn each_part_of_a_handler_goes_on_with_its_own_answers() {
+    let client = connect(Desk::new());
+    let roots = |name: &str| (name.to_owned(), ListRootsResult::new([Root::new("file:///a")]).into());
+    let first = round(&client, params("parts")).await;
+    assert_eq!(asked(&first), [("a", ""), ("input", "one"), ("input-2", "")]);
+    // The first part has its answer, and asks its next question with what is left of the others.
+    let next = round(&client, again("parts", &first, [answer("input", "1"), roots("a")])).await;
+    assert_eq!(asked(&next), [("input", "two"), ("input-2", "")]);
+    let task = round(&client, again("parts", &next, [answer("input", "2"), roots("input-2")])).await;
+    assert_eq!(asked(&task), [("input", "task")]);
+    let done = client.call_tool(again("parts", &task, [answer("input", "3")])).await.unwrap();
+    let ToolsCallReply::ToolsResult(done) = done else { panic!() };
+    assert_eq!(text(&done), "12 2 3");
+    client.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_only_for_what_was_asked_in_its_round() {
+    let client = connect(Desk::new());
+    let quick = round(&client, params("impatient")).await;
+    assert_eq!(asked(&quick), [("input", "quick")]);
+    // The handler does not wait any more, and asks something else meanwhile.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let slow = round(&client, again("impatient", &quick, [answer("input", "late")])).await;
+    assert_eq!(asked(&slow), [("input", "slow")]);
+    let done = client.call_tool(again("impatient", &slow, [answer("input", "in time")])).await.unwrap();
+    let ToolsCallReply::ToolsResult(done) = done else { panic!() };
+    assert_eq!(text(&done), "in time");
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_handler_may_ask_any_number_at_the_same_time() {
+    let client = connect(Desk::new());
+    let many = round(&client, params("many")).await;
+    let names: Vec<String> = many.input_requests.as_ref().unwrap().keys().cloned().collect();
+    assert_eq!(names.len(), 1_000);
+    let answers = names.iter().map(|name| answer(name, "x"));
+    let done = client.call_tool(again("many", &many, answers)).await.unwrap();
+    let ToolsCallReply::ToolsResult(done) = done else { panic!() };
+    assert_eq!(text(&done), "1000");
+    // All that is asked is answered at the same time, in one round.
+    let answering = Answering::new(Echo).most_rounds(2);
+    let done = answering.call(params("many"), |params| client.call_tool(params)).await.unwrap();
+    assert_eq!(text(&done), "1000");
+    client.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn answers_may_come_before_they_are_asked_for() {
     let client = connect(Desk::new());
@@ -385,6 +492,12 @@ async fn an_answer_of_another_kind_is_an_error() {
     let Err(Error::Refused(refusal)) = client.call_tool(wrong).await else { panic!() };
     let said = AskError::WrongAnswer { name: "input".to_owned() }.to_string();
     assert_eq!((refusal.code, refusal.message), (-32602, said));
+    // The client reads the name that it was asked under.
+    let both = round(&client, params("both")).await;
+    let wrong = ("input-2".to_owned(), ListRootsResult::new([]).into());
+    let wrong = client.call_tool(again("both", &both, [answer("input", "1"), wrong])).await;
+    let Err(Error::Refused(refusal)) = wrong else { panic!() };
+    assert_eq!((refusal.code, &*refusal.message), (-32602, "the answer to `input-2` is of another kind"));
     client.close().await.unwrap();
 }
 

@@ -9,7 +9,6 @@ use mcp_protocols::mcp_2026_07_28::client::SubscribedNext;
 use mcp_protocols::mcp_2026_07_28::server::ToolsCallReply;
 use mcp_protocols::mcp_2026_07_28::types::*;
 use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, Subscribing, client, server};
-use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use mcp_protocols::mcp_2026_07_28_tasks::client::{SubscribedNext, ToolsCallReply};
 use mcp_protocols::mcp_2026_07_28_tasks::types::*;
 use mcp_protocols::mcp_2026_07_28_tasks::{McpClient, McpServer, Start, Subscribing, server};
-use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, RpcError};
 use serde_json::json;

@@ -1,13 +1,15 @@
 //! Linear inputs: what the values of the linear channels and of sub-sessions take.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{RequestId, Token};
 
 use super::replicated::Arrived;
 use super::wakers::Waiting;
 use crate::budget::Permit;
+use crate::driver::Extension;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
@@ -26,13 +28,25 @@ pub(crate) struct LinearInput {
     pub(crate) permit: Permit,
     /// The number of the message.
     pub(crate) came: u64,
+    /// What a handler gets to know of it in addition, if it goes to one after all.
+    pub(crate) background: Background,
+}
+
+/// What a message carries that only handlers use.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    /// The token that reports about it carry.
+    pub(crate) token: Option<Token>,
+    /// What the transport knows of it.
+    pub(crate) extension: Option<Arc<dyn Extension>>,
 }
 
 impl LinearInput {
     /// What came for a linear channel. With it goes what it announces, if the program cannot work with that.
     pub(crate) fn of(arrived: Arrived, negotiation: Option<Box<Error>>) -> LinearInput {
-        let Arrived { message, id, payload, permit, came, .. } = arrived;
-        LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
+        let Arrived { message, id, token, payload, permit, extension, came, .. } = arrived;
+        let (body, background) = (Body::Payload(payload), Background { token, extension });
+        LinearInput { message, id, answers: None, body, negotiation, permit, came, background }
     }
 
     /// The reply to a request of this side, where a value takes it.
@@ -47,7 +61,8 @@ impl LinearInput {
             RequestId::Number(number) => Some(*number),
             RequestId::Text(_) => None,
         };
-        LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
+        let (permit, background) = (Permit::default(), Background::default());
+        LinearInput { message, id: None, answers, body, negotiation, permit, came, background }
     }
 
     /// What came on a replicated channel of a sub-session.
@@ -55,7 +70,8 @@ impl LinearInput {
         let (message, id, came) = (arrived.message, arrived.id.clone(), arrived.came);
         let permit = std::mem::take(&mut arrived.permit);
         let body = Body::Exchange(Box::new(arrived));
-        LinearInput { message, id, answers: None, body, negotiation: None, permit, came }
+        let background = Background::default();
+        LinearInput { message, id, answers: None, body, negotiation: None, permit, came, background }
     }
 
     /// What a value takes: a notification of a replicated channel that opens nothing is like a step that leads back.
@@ -206,6 +222,7 @@ mod tests {
             negotiation: None,
             permit: Permit::default(),
             came: u64::from(message),
+            background: Background::default(),
         }
     }
 

@@ -241,7 +241,7 @@ impl SubSessions {
 mod tests {
     use super::*;
     use crate::budget::Permit;
-    use crate::engine::owners::inputs::Body;
+    use crate::engine::owners::inputs::{Background, Body};
 
     const FIRST: SubSessionNumber = SubSessionNumber(1);
 
@@ -254,6 +254,7 @@ mod tests {
             negotiation: None,
             permit: Permit::default(),
             came: 1,
+            background: Background::default(),
         }
     }
 

@@ -210,6 +210,7 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
+    use super::super::inputs::Background;
     use super::*;
     use crate::budget::{Budget, Holder};
 
@@ -224,6 +225,7 @@ mod tests {
             negotiation: None,
             permit: Permit::default(),
             came: 1,
+            background: Background::default(),
         }
     }
 

@@ -196,6 +196,61 @@ async fn what_the_server_can_do_is_what_it_says_the_second_time() {
     .await;
 }
 
+/// A server that answers calls in its first session, and in all of them if `always`, with 400 and a text, in which `$id` is the
+/// id of the call.
+async fn answering_400(said: &'static str, always: bool) -> Fake {
+    Fake::start(move |asked, before| match asked.what() {
+        "initialize" => fake::hello(asked, "2025-03-26", tools(), &format!("s{before}")),
+        "GET" | "DELETE" => fake::status(405),
+        "notifications/initialized" => fake::status(202),
+        "tools/call" if always || asked.header("mcp-session-id") == "s0" => {
+            fake::text(400, "application/json", said.replace("$id", &asked.body["id"].to_string()))
+        }
+        _ => fake::result(asked, json!({ "content": [], "tools": [] })),
+    })
+    .await
+}
+
+/// What servers say that are written as the examples of the TypeScript SDK are.
+const NO_VALID_SESSION: &str = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}"#;
+
+#[tokio::test]
+async fn a_server_may_say_400_and_that_it_is_about_the_session() {
+    guarded(async {
+        for said in [NO_VALID_SESSION, "Invalid or missing session ID"] {
+            let server = answering_400(said, false).await;
+            let (session, reports) = ready(transport(&server.url())).await.unwrap();
+            session.call_tool(call("echo")).await.unwrap();
+            assert!(reports.lock().unwrap().iter().any(|report| report.contains("reconnected")), "{said}");
+            session.close().await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_with_400_that_is_not_about_the_session_is_that_of_its_call() {
+    guarded(async {
+        // The next session does not know it either: it is about the call.
+        let server = answering_400(NO_VALID_SESSION, true).await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let error = session.call_tool(call("echo")).await.unwrap_err();
+        assert!(error.to_string().contains("No valid session ID provided"), "{error}");
+        session.list_tools(None).await.unwrap();
+        assert_eq!(server.posted().iter().filter(|what| *what == "initialize").count(), 2);
+        session.close().await.unwrap();
+
+        let own = r#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"no session of that name"},"id":$id}"#;
+        let server = answering_400(own, true).await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let error = session.call_tool(call("echo")).await.unwrap_err();
+        assert!(matches!(&error, Error::Refused(error) if error.code == -32602), "{error:?}");
+        assert_eq!(server.posted().iter().filter(|what| *what == "initialize").count(), 1);
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
 /// A server that loses its first session when a tool is called in it, and asks for the roots in each of its sessions,
 /// under the id 0.
 async fn asking() -> (Fake, mpsc::UnboundedReceiver<Asked>) {

@@ -8,7 +8,6 @@ use integration_tests::http::wire::{Answer, Ask, Wire};
 use mcp_protocols::mcp_2026_07_28::server::ToolsCallReply;
 use mcp_protocols::mcp_2026_07_28::types::*;
 use mcp_protocols::mcp_2026_07_28::{McpServer, Subscribing, server};
-use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::http::{HttpServer, ParamHeaders, RequestHead, ServerOptions};
 use mcp_runtime::{Options, RpcError};
 use serde_json::{Value, json};

@@ -273,6 +273,107 @@ async fn an_abandoned_result_may_be_asked_for_again() {
     .await;
 }
 
+/// A server that drops the value of its task, at once or when the test says so, and has the result elsewhere.
+struct Storing {
+    drop: watch::Receiver<bool>,
+    /// Whether the result of `slow` is there.
+    done: watch::Receiver<bool>,
+}
+
+impl server::Handler for Storing {
+    async fn call_tool_as_task(
+        &self,
+        _: server::Context,
+        params: CallToolParams,
+        task: server::ServerTask<BeforeToolsTaskCreated>,
+    ) {
+        let _task = task.send_tools_task_created(created(&params.name)).await.unwrap();
+        if params.name != "short" {
+            self.drop.clone().wait_for(|drop| *drop).await.unwrap();
+        }
+    }
+
+    async fn task_result(
+        &self,
+        context: server::Context,
+        params: TaskParams,
+    ) -> Result<TaskPayload, RpcError> {
+        match &*params.task_id {
+            "slow" => {
+                let mut done = self.done.clone();
+                tokio::select! {
+                    () = context.cancelled() => Err(context.cancelled_error()),
+                    _ = done.wait_for(|done| *done) => Ok(CallToolResult::text("slow is done").into()),
+                }
+            }
+            "expired" => Err(RpcError::invalid_params("the task has expired")),
+            id => Ok(CallToolResult::text(format!("{id} from the store")).into()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_has_the_result_of_a_task_whose_value_is_dropped() {
+    guarded(async {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        let (drop, dropped) = watch::channel(false);
+        test_support::spawn(server.incoming().serve(Storing { drop: dropped.clone(), done: dropped }));
+        let (_, task) = client.call_tool_as_task(call_as_task("short")).await.unwrap();
+        // The value is gone before the request has come.
+        assert_eq!(text(&task.task_result(named("short")).await.unwrap()), "short from the store");
+        assert_eq!(text(&client.task_result(named("short")).await.unwrap()), "short from the store");
+        let (_, task) = client.call_tool_as_task(call_as_task("long")).await.unwrap();
+        let (_, expired) = client.call_tool_as_task(call_as_task("expired")).await.unwrap();
+        let fetching = test_support::spawn(task.task_result(named("long")).into_future());
+        let expired = test_support::spawn(expired.task_result(named("expired")).into_future());
+        // They wait for the values, which leave them.
+        client.ping().await.unwrap();
+        drop.send_replace(true);
+        assert_eq!(text(&fetching.await.unwrap().unwrap()), "long from the store");
+        let expired = expired.await.unwrap().map_err(Error::from);
+        assert!(matches!(&expired, Err(Error::Refused(error)) if error.code == -32602), "{expired:?}");
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_handler_hears_that_a_result_is_cancelled_and_may_be_asked_for_it_again() {
+    guarded(async {
+        let (wire, mut raw) = test_support::raw::raw();
+        let reports = super::Reports::default();
+        let server = super::McpServer::with_options(wire, reports.options());
+        let (done, is_done) = watch::channel(false);
+        let (_drop, dropped) = watch::channel(true);
+        test_support::spawn(server.incoming().serve(Storing { drop: dropped, done: is_done }));
+        test_support::spawn(async move {
+            let (params, server) = server.recv_initialize().await.unwrap();
+            let welcome = super::welcome(&params.protocol_version, &everything().1);
+            let server = server.send_initialize_result(welcome).await.unwrap();
+            server.recv_initialized().await.unwrap().ended().await;
+        });
+        let ask = |id: i32, method: &str, params: serde_json::Value| {
+            json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+        };
+        let hello = super::hello("2025-11-25", &everything().0);
+        raw.ask(ask(1, "initialize", serde_json::to_value(hello).unwrap())).await;
+        raw.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        let created = raw.ask(ask(2, "tools/call", json!({ "name": "slow", "task": {} }))).await;
+        assert_eq!(created["result"]["task"]["taskId"], "slow");
+        raw.say(ask(3, "tasks/result", json!({ "taskId": "slow" }))).await;
+        raw.ask(ask(4, "ping", json!({}))).await;
+        let cancel = json!({ "requestId": 3, "reason": "later" });
+        raw.say(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel })).await;
+        raw.say(ask(5, "tasks/result", json!({ "taskId": "slow" }))).await;
+        raw.ask(ask(6, "ping", json!({}))).await;
+        done.send_replace(true);
+        let result = raw.hear().await.unwrap();
+        assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(5), &json!("slow is done")));
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
 /// Reports on the request that is being worked on.
 async fn report(context: &server::Context, progress: f64) -> Result<(), Error> {
     context.send_progress(ProgressParams::new(0, progress)).await

@@ -483,7 +483,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `task/run`; the sub-session is over.
         ///
-        /// `!RunError . End`, `workbench.session`; in [`AfterRun`] and [`BeforeStopped`].
+        /// `!RunError . End`, `workbench.session`; in [`AfterRun`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(RUN);
     }
@@ -514,7 +514,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `task/stop`; the sub-session goes on as [`Running`].
         ///
-        /// `!StopError . Running`, `workbench.session`; in [`AfterRun`] and [`BeforeStopped`].
+        /// `!StopError . Running`, `workbench.session`; in [`BeforeStopped`].
         pub fn refuse(self, error: typed::RpcError)
             -> typed::Step<server::Task<Running>, typed::StepError<Self>> => refuse_on(STOP);
     }
@@ -536,7 +536,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `draft/open`; the sub-session is over.
         ///
-        /// `!DraftError . End`, `workbench.session`; in [`BeforeDrafted`] and [`AfterPublish`].
+        /// `!DraftError . End`, `workbench.session`; in [`BeforeDrafted`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(DRAFT);
 
@@ -573,7 +573,7 @@ typed::roles::methods! {
 
         /// Sends an error in reply to `draft/publish`; the sub-session is over.
         ///
-        /// `!PublishError . End`, `workbench.session`; in [`BeforeDrafted`] and [`AfterPublish`].
+        /// `!PublishError . End`, `workbench.session`; in [`AfterPublish`].
         pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>>
             => refuse_on(PUBLISH);
     }

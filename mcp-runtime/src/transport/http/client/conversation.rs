@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::error::{Failure, HttpError, authenticate};
+use super::error::{Failure, HttpError, SAID, authenticate};
 use super::handshake::Handshake;
 use super::http_client::{HttpClient, OnSession, server};
 use super::identity::{SessionIdentity, secret};
@@ -26,6 +26,7 @@ use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
 use super::repeated::ToolTable;
 use super::response::Response;
 use super::running::{Over, RunningRequests};
+use super::unknown_session::{self, UnknownSession};
 use super::way::Way;
 use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
@@ -214,12 +215,24 @@ impl Conversation {
         repeated: &[(HeaderName, HeaderValue)],
         mut add: impl FnMut(RequestBuilder) -> RequestBuilder + Send,
     ) -> Result<Response, HttpError> {
-        let Some(provider) = &self.header_provider else {
-            let sent = self.way.send(add(self.request(method, identity, None, repeated)));
-            return sent.await;
+        let mut response = match &self.header_provider {
+            None => self.way.send(add(self.request(method, identity, None, repeated))).await?,
+            // Boxed, so that it takes no memory where there is no provider.
+            Some(provider) => Box::pin(self.send_as(&**provider, method, identity, repeated, add)).await?,
         };
-        // Boxed, so that it takes no memory where there is no provider.
-        Box::pin(self.send_as(&**provider, method, identity, repeated, add)).await
+        if unknown_session::may_say(identity, &response) {
+            Box::pin(response.peek(SAID)).await;
+        }
+        Ok(response)
+    }
+
+    /// Whether an answer says that the server does not know the session.
+    pub(super) fn unknown_session(
+        &self,
+        identity: &SessionIdentity,
+        response: &Response,
+    ) -> Option<UnknownSession> {
+        unknown_session::said(&self.options, identity, response)
     }
 
     /// The same with the headers of a provider.

@@ -66,11 +66,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
             }
-            Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
-            Ok(response)
-                if identity.id.is_some()
-                    && conversation.options.unknown_session.contains(&response.status().as_u16()) =>
-            {
+            Ok(response) if conversation.unknown_session(&identity, &response).is_some() => {
                 let opened = std::mem::take(&mut opened);
                 if conversation.provider.is_some() {
                     if opened {
@@ -95,6 +91,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 }
                 failures = failures.saturating_add(1);
             }
+            Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
             // It will not be otherwise the next time.
             Ok(response) if response.status().is_client_error() => {
                 let status = response.status();

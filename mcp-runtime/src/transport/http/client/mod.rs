@@ -23,7 +23,7 @@
 //!   `delivery.rs`: what ends a request before its answer does. `listening.rs`: GET. `response.rs`, `answer.rs`, `events.rs`:
 //!   answers, and streams of events.
 //! - `repeated.rs`: what heads repeat of their messages in a protocol without sessions.
-//! - `reconnect.rs`: sessions that the server has lost; `handshake.rs`: what is said again then.
+//! - `unknown_session.rs`, `reconnect.rs`: sessions that the server has lost; `handshake.rs`: what is said again then.
 
 mod answer;
 mod connections;
@@ -53,6 +53,7 @@ mod sending;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod unknown_session;
 mod way;
 
 pub use connections::HttpConnections;

@@ -41,7 +41,8 @@ pub struct ClientOptions {
     /// How long deleting the session may take at the end. A client that is dropped while the server begins a session waits
     /// as long for its id before that. Default: 2 seconds.
     pub delete_within: Duration,
-    /// The statuses by which a server says that it does not know the session. Default: 404. Some servers say 400.
+    /// The statuses by which a server says that it does not know the session. Default: 404. A server may say 400, too, with a
+    /// text about the session.
     pub unknown_session: Vec<u16>,
     /// The version in the header `MCP-Protocol-Version` before a version was agreed on. Default: none; in a resumed
     /// session, its version ([`Resumed::version`](crate::Resumed::version)).

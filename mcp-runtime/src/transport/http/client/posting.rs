@@ -19,6 +19,7 @@ use super::reconnect::reconnect;
 use super::response::Response;
 use super::running::Over;
 use super::sending::{LONG, MessageBody, SentBytes};
+use super::unknown_session::UnknownSession;
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Dialect, Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
@@ -71,7 +72,13 @@ async fn attempt(
         };
         let mut response = asked.unwrap_or_else(|over| Err(over.into()))?;
         let (status, epoch) = (response.status(), identity.epoch);
-        if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
+        let is_unknown = match conversation.unknown_session(&identity, &response) {
+            Some(UnknownSession::ByStatus) => true,
+            // Where another session has such an answer at once, it is about the message.
+            Some(UnknownSession::ByText) => !again,
+            None => false,
+        };
+        if is_unknown {
             if conversation.provider.is_some() {
                 return Err(Error::SessionInvalid);
             }
@@ -362,9 +369,8 @@ async fn stream(
             }
             // The server has lost the session in which the answer was to come.
             Ok(answer)
-                if identity.id.is_some()
-                    && conversation.provider.is_none()
-                    && conversation.options.unknown_session.contains(&answer.status().as_u16()) =>
+                if conversation.provider.is_none()
+                    && conversation.unknown_session(identity, &answer).is_some() =>
             {
                 return Err(HttpError::SessionReplaced);
             }

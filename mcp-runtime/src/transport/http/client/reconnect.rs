@@ -116,7 +116,7 @@ async fn begin(
             conversation.send(Method::POST, &identity, &[], |request| request.body(said.clone())).await;
         let mut response = response.map_err(undelivered)?;
         let status = response.status();
-        if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
+        if conversation.unknown_session(&identity, &response).is_some() {
             return Err(ReconnectError::LostAgain.into());
         }
         if !status.is_success() {

@@ -16,6 +16,8 @@ use super::request_error::RequestError;
 pub(super) struct Response {
     status: StatusCode,
     headers: HeaderMap,
+    /// What was read of the body to look at it, and is read again.
+    peeked: Bytes,
     body: ComingBody,
 }
 
@@ -39,8 +41,27 @@ impl Response {
         self.headers = HeaderMap::new();
     }
 
+    /// Looks at the beginning of the body, as far as it comes: at least so many bytes of it. It is still read as the rest is.
+    pub(super) async fn peek(&mut self, least: usize) {
+        let mut peeked = Vec::new();
+        while peeked.len() < least
+            && let Ok(Some(piece)) = self.chunk().await
+        {
+            peeked.extend_from_slice(&piece);
+        }
+        self.peeked = peeked.into();
+    }
+
+    /// What was looked at, and has not been read.
+    pub(super) fn peeked(&self) -> &[u8] {
+        &self.peeked
+    }
+
     /// Waits for the next piece of the body; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, RequestError> {
+        if !self.peeked.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.peeked)));
+        }
         loop {
             let Some(frame) = poll_fn(|context| self.body.poll_frame(context)).await else { return Ok(None) };
             // What follows a body does not belong to it, and says nothing here.
@@ -67,13 +88,23 @@ impl ComingBody {
 impl From<reqwest::Response> for Response {
     fn from(response: reqwest::Response) -> Response {
         let (head, body) = hyper::Response::<Body>::from(response).into_parts();
-        Response { status: head.status, headers: head.headers, body: ComingBody::OfClient(body) }
+        Response {
+            status: head.status,
+            headers: head.headers,
+            peeked: Bytes::new(),
+            body: ComingBody::OfClient(body),
+        }
     }
 }
 
 impl From<hyper::Response<Incoming>> for Response {
     fn from(response: hyper::Response<Incoming>) -> Response {
         let (head, body) = response.into_parts();
-        Response { status: head.status, headers: head.headers, body: ComingBody::Direct(body) }
+        Response {
+            status: head.status,
+            headers: head.headers,
+            peeked: Bytes::new(),
+            body: ComingBody::Direct(body),
+        }
     }
 }

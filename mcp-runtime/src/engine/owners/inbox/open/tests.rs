@@ -13,7 +13,7 @@ use crate::engine::owners::context::Caller;
 use crate::engine::owners::early::EarlyMessage;
 use crate::engine::owners::inbox::Inbox;
 use crate::engine::owners::inbox::open_calls::OpenCalls;
-use crate::engine::owners::inputs::{Body, LinearInput, Verdict};
+use crate::engine::owners::inputs::{Background, Body, LinearInput, Verdict};
 use crate::engine::owners::lifecycle::Lifecycle;
 use crate::engine::owners::mailboxes::{Notice, Turn};
 use crate::engine::owners::order::DispatcherKey;
@@ -99,7 +99,17 @@ impl Parts {
         let came = self.inbox.latest();
         let (message, body) = (desk::messages::READY, Body::Payload(None));
         let permit = Permit::default();
-        let input = LinearInput { message, id: None, answers: None, body, negotiation: None, permit, came };
+        let background = Background::default();
+        let input = LinearInput {
+            message,
+            id: None,
+            answers: None,
+            body,
+            negotiation: None,
+            permit,
+            came,
+            background,
+        };
         self.open().put_input(None, input);
     }
 }
