@@ -20,13 +20,13 @@ enum Identity {
 
 /// The messages that have a number.
 #[derive(Debug, Default)]
-struct Known {
+struct Numbered {
     by_identity: HashMap<Identity, MessageIndex>,
     /// Those with a condition that no message of the other file has, by that condition in other words.
     otherwise: HashMap<Identity, MessageIndex>,
 }
 
-impl Known {
+impl Numbered {
     /// The number of a message: the known one of the same message, or else the next.
     fn number(
         &mut self,
@@ -77,13 +77,13 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn new(old: &Declarations, new: &Declarations) -> Wire {
-        let (mut wire, mut known) = (Wire::default(), Known::default());
+        let (mut wire, mut known) = (Wire::default(), Numbered::default());
         wire.number(Age::Old, old, new, &mut known);
         wire.number(Age::New, new, old, &mut known);
         wire
     }
 
-    fn number(&mut self, age: Age, declarations: &Declarations, other: &Declarations, known: &mut Known) {
+    fn number(&mut self, age: Age, declarations: &Declarations, other: &Declarations, known: &mut Numbered) {
         for index in declarations.indices() {
             let Some(message) = declarations.message(index) else { continue };
             let next = MessageIndex(u16::try_from(self.messages.len()).unwrap_or(u16::MAX));

@@ -195,6 +195,8 @@ fn with_field(record: &Record, changed: &Field, form: Option<Form>, meets: bool)
         form => form,
     };
     let mut record = record.clone();
+    // A field that is never there would be one of the members that `..rest` keeps if it were not declared.
+    let form = form.or_else(|| record.rest.then(|| Form::Union(Vec::new())));
     match form {
         None => record.fields.retain(|field| field.name.text != changed.name.text),
         Some(form) => {

@@ -12,6 +12,6 @@ mod tests;
 mod writer;
 
 pub use item::file;
-pub(crate) use parts::{json_key, json_path};
+pub(crate) use parts::{json_key, json_path, literal};
 pub use session::{action, choice, sequence, tail};
-pub(crate) use shape::{flat as shape, literal};
+pub(crate) use shape::flat as shape;

@@ -1,6 +1,6 @@
 //! The parts of an item that stand in one line.
 
-use mcp_protocol_machine::protocol::position;
+use mcp_protocol_machine::protocol::{Literal, position};
 
 use crate::ast::{AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier};
 use crate::lexer::quote;
@@ -75,7 +75,7 @@ pub(super) fn condition(condition: &Option<Condition>, word: &str) -> String {
         None => String::new(),
         Some(Condition { path, literal: None, .. }) => format!(" {word} {}", condition_path(path)),
         Some(Condition { path, literal: Some(literal), .. }) => {
-            format!(" {word} {} = {}", condition_path(path), super::literal(&literal.value))
+            format!(" {word} {} = {}", condition_path(path), self::literal(&literal.value))
         }
     }
 }
@@ -113,4 +113,13 @@ pub(crate) fn json_path(path: &JsonPath) -> String {
 /// A key, in quotes unless it reads as one word.
 pub(crate) fn json_key(key: &str) -> String {
     if crate::lexer::is_word(key) && key != "_" { key.to_owned() } else { quote(key) }
+}
+
+/// A literal as it is written.
+pub(crate) fn literal(literal: &Literal) -> String {
+    match literal {
+        Literal::Text(text) => quote(text),
+        Literal::Int(number) => number.to_string(),
+        Literal::Bool(value) => value.to_string(),
+    }
 }

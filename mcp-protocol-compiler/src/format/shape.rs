@@ -1,11 +1,8 @@
 //! Shapes as text.
 
-use mcp_protocol_machine::protocol::Literal;
-
-use super::parts::json_key;
+use super::parts::{json_key, literal};
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{Member, Name, Shape, ShapeKind, TuplePosition};
-use crate::lexer::quote;
 
 /// How far the fields of a record are indented.
 const INDENT: usize = 4;
@@ -197,15 +194,6 @@ pub(crate) fn flat(shape: &Shape) -> String {
             format!("{{ {} }}", members.join(", "))
         }
         ShapeKind::Missing => String::new(),
-    }
-}
-
-/// A literal as it is written.
-pub(crate) fn literal(literal: &Literal) -> String {
-    match literal {
-        Literal::Text(text) => quote(text),
-        Literal::Int(number) => number.to_string(),
-        Literal::Bool(value) => value.to_string(),
     }
 }
 

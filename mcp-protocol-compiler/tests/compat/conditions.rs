@@ -162,7 +162,7 @@ fn compare(seed: u64, random: &mut Random, (old, new): (&str, &str), counted: &m
 #[test]
 fn what_a_condition_tells_apart_is_compared_as_it_is_read() {
     let mut counted = Counted::default();
-    for seed in seeds(400) {
+    for seed in seeds(250) {
         let mut random = Random::new(seed);
         let old = File::random(&mut random);
         let new = old.edited(&mut random);

@@ -14,7 +14,7 @@ use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_compiler::{Compilation, Compiled, compile, format, parser};
 use mcp_protocol_machine::protocol::{
-    Action, Condition, Direction, Holder, Kind, Message, Requirement, Side, StateKind, Strictness,
+    Action, Condition, Direction, Holder, Kind, Literal, Message, Requirement, Side, StateKind, Strictness,
 };
 use mcp_protocol_machine::shape::expected_literal;
 
@@ -128,7 +128,8 @@ fn roles(protocol: &Compiled) -> (&Automaton, &Automaton) {
 
 fn shown_condition(condition: &Condition) -> String {
     match &condition.literal {
-        Some(literal) => format!("{}={}", condition.path.join("."), expected_literal(literal)),
+        Some(Literal::Text(text)) => format!("{}={text}", condition.path.join(".")),
+        Some(other) => format!("{}={}", condition.path.join("."), expected_literal(other)),
         None => condition.path.join("."),
     }
 }
