@@ -61,17 +61,26 @@ pub(crate) struct Message {
     pub(crate) reply: Option<(String, bool)>,
     /// It is tied to a sub-session by a key, and carries a number, too.
     pub(crate) keyed: bool,
+    /// Its method is that of others, which have other values in their `kind`. It carries a number, too.
+    kind: Option<String>,
 }
 
 impl Message {
     pub(crate) fn random(random: &mut Random, name: &str, keyed: bool) -> Message {
         let reply = random.percent(50).then(|| (format!("{name}Result"), random.percent(60)));
-        Message { name: name.to_owned(), carries: random.percent(60) || keyed, reply, keyed }
+        let kind = (reply.is_none() && random.percent(30)).then(|| kind(random, name));
+        let carries = random.percent(60) || keyed || kind.is_some();
+        Message { name: name.to_owned(), carries, reply, keyed, kind }
     }
 
     pub(crate) fn declare(&self, text: &mut String) {
         let carried = |carries: bool| if carries { " ({ n: uint })" } else { "" };
         let name = &self.name;
+        if let Some(kind) = &self.kind {
+            let key = if self.keyed { "k: uint, " } else { "" };
+            let params = format!("({{ {key}kind: {kind}, n: uint }})");
+            return writeln!(text, "notification {name} \"told\" if kind = {kind} {params}").unwrap();
+        }
         let params = if self.keyed { " ({ k: uint, n: uint })" } else { carried(self.carries) };
         match &self.reply {
             Some((reply, result)) => {
@@ -80,6 +89,16 @@ impl Message {
             None => writeln!(text, "notification {name} \"{name}\"{params}"),
         }
         .unwrap();
+    }
+}
+
+/// A value that no other message has.
+fn kind(random: &mut Random, name: &str) -> String {
+    match name {
+        "Next" => "true".to_owned(),
+        "Type" => "false".to_owned(),
+        name if random.percent(50) => format!("\"{name}\""),
+        name => name.bytes().fold(-1000, |sum: i64, byte| 31 * sum + i64::from(byte)).to_string(),
     }
 }
 
