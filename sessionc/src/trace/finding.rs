@@ -250,7 +250,9 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         ViolationKind::DeclaredAs { .. } | ViolationKind::OtherKind { .. } => {
             "a request has an `id`, and a notification has none".to_owned()
         }
-        ViolationKind::FitsNone { .. } => "add the member by which the message is known".to_owned(),
+        ViolationKind::FitsNone { .. } => {
+            "add the member, or write the value, by which the message is known".to_owned()
+        }
         ViolationKind::Misshapen { mismatch } if mismatch.path.is_empty() => {
             "give the payload its shape".to_owned()
         }
