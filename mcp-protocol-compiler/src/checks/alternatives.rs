@@ -139,11 +139,11 @@ fn with_what_tells_apart(
             [TextChange::Condition(one.span, format!(" {test}"))],
         );
     }
-    let is_without_fields = |(message, _): &(&Message, _)| {
+    let lacks_fields = |message: &Message| {
         let mut leaves = leaves(shapes, message).peekable();
         leaves.peek().is_some() && leaves.all(is_without_fields)
     };
-    if orders.iter().all(is_without_fields) {
+    if lacks_fields(first) && lacks_fields(message) {
         return finding
             .help("make them one reply whose shape is a union: which of them it is, its value says");
     }
