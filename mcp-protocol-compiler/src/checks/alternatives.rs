@@ -18,7 +18,7 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
             continue;
         }
         found.extend(nothing_to_look_in(message));
-        found.extend(known.rival(message).and_then(|first| apart(&declarations.shapes, message, first)));
+        found.extend(known.rival(message).map(|first| not_told_apart(&declarations.shapes, message, first)));
         known.add(message);
         if message.table.answered && message.table.kind == Kind::Request {
             found.extend(answered(declarations, index, message));
@@ -58,6 +58,8 @@ impl<'a> Known<'a> {
             |test| self.firsts.get(&(message.table.kind, message.table.method.as_ref(), test)).copied();
         let same = if reply { find(own) } else { None };
         let wider = own.and_then(|(path, literal)| literal.and_then(|_| find(Some((path, None)))));
+        // `false` does not meet the condition without a value.
+        let wider = wider.filter(|(_, first)| covers(first, message));
         let (_, first) = same.into_iter().chain(wider).min_by_key(|(place, _)| *place)?;
         Some(first)
     }
@@ -80,13 +82,16 @@ fn nothing_to_look_in(message: &Message) -> Option<Diagnostic> {
     )
 }
 
-fn apart(shapes: &[DeclaredShape], message: &Message, first: &Message) -> Option<Diagnostic> {
-    let reply = matches!(message.table.kind, Kind::Reply { .. });
-    match (&first.table.condition, &message.table.condition) {
-        // Two messages that are the same in everything are a finding of the declarations.
-        (one, other) if one == other => reply.then(|| same_condition(shapes, message, first)),
-        (Some(one), Some(other)) if one.covers(other) => Some(never_read(message, first)),
-        _ => None,
+/// Whether whatever fits the condition of a message fits that of the first one, too.
+fn covers(first: &Message, message: &Message) -> bool {
+    matches!((&first.table.condition, &message.table.condition), (Some(one), Some(other)) if one.covers(other))
+}
+
+/// What is wrong with a message and its rival.
+fn not_told_apart(shapes: &[DeclaredShape], message: &Message, first: &Message) -> Diagnostic {
+    match first.table.condition == message.table.condition {
+        true => same_condition(shapes, message, first),
+        false => never_read(message, first),
     }
 }
 

@@ -12,36 +12,37 @@ pub(crate) fn may_hold(shapes: &[DeclaredShape], form: &Form, condition: &Condit
     Shapes(shapes).leaves(form).any(|leaf| part(shapes, leaf, &condition.path, literal, true).is_some())
 }
 
+/// Whether one alternative of a shape may be a value.
+pub(crate) fn may_be(leaf: &Form, literal: &Literal) -> bool {
+    value(leaf, Some(literal), true).is_some()
+}
+
 /// Whether a shape says that a payload may have a value at a path. One that leaves members open does not say so.
 pub(crate) fn names(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
-    any_at(shapes, form, path, &|_| true)
+    !forms_at(shapes, form, path).is_empty()
 }
 
-/// Whether a shape says that a payload may have a text or a number at a path.
+/// Whether a shape says that a payload may have a text or a whole number at a path.
 pub(crate) fn may_identify(shapes: &[DeclaredShape], form: &Form, path: &[Text]) -> bool {
-    any_at(shapes, form, path, &|form| {
-        Shapes(shapes).leaves(form).any(|leaf| match leaf {
-            Form::Any | Form::String | Form::Int | Form::Uint | Form::Number => true,
-            Form::Literal(literal) => !matches!(literal, Literal::Bool(_)),
-            _ => false,
-        })
-    })
-}
-
-/// Whether one of the forms at a path is such a form.
-fn any_at(shapes: &[DeclaredShape], form: &Form, path: &[Text], which: &dyn Fn(&Form) -> bool) -> bool {
-    let Some((key, rest)) = path.split_first() else { return which(form) };
-    Shapes(shapes).leaves(form).any(|leaf| match leaf {
-        Form::Map(form) => any_at(shapes, form, rest, which),
-        Form::List(form) => position(key).is_some() && any_at(shapes, form, rest, which),
-        Form::Tuple(positions) => position(key)
-            .and_then(|place| positions.get(place))
-            .is_some_and(|position| any_at(shapes, &position.form, rest, which)),
-        Form::Record(record) => {
-            record.field(key).is_some_and(|field| any_at(shapes, &field.form, rest, which))
-        }
+    let leaves = forms_at(shapes, form, path).into_iter().flat_map(|form| Shapes(shapes).leaves(form));
+    leaves.into_iter().any(|leaf| match leaf {
+        Form::Any | Form::String | Form::Int | Form::Uint | Form::Number => true,
+        Form::Literal(literal) => !matches!(literal, Literal::Bool(_)),
         _ => false,
     })
+}
+
+/// The forms that a shape says of a path, one for each way through its unions.
+fn forms_at<'a>(shapes: &'a [DeclaredShape], form: &'a Form, path: &[Text]) -> Vec<&'a Form> {
+    let Some((key, rest)) = path.split_first() else { return vec![form] };
+    let inner = Shapes(shapes).leaves(form).filter_map(|leaf| match leaf {
+        Form::Map(form) => Some(&**form),
+        Form::List(form) => position(key).map(|_| &**form),
+        Form::Tuple(positions) => Some(&positions.get(position(key)?)?.form),
+        Form::Record(record) => Some(&record.field(key)?.form),
+        _ => None,
+    });
+    inner.flat_map(|form| forms_at(shapes, form, rest)).collect()
 }
 
 /// The payloads of a shape that meet a condition, or those that do not, as a shape; nothing if there are none. A payload of
@@ -83,33 +84,11 @@ fn union(parts: Vec<Form>) -> Option<Form> {
 
 /// The value that each payload of a shape that meets a condition has where the condition looks, if it is one and the same.
 pub(crate) fn only_value(shapes: &[DeclaredShape], form: &Form, condition: &Condition) -> Option<Literal> {
-    fn values<'a>(
-        shapes: &'a [DeclaredShape],
-        form: &'a Form,
-        path: &[Text],
-        found: &mut Vec<Option<&'a Literal>>,
-    ) {
-        for leaf in Shapes(shapes).leaves(form) {
-            let Some((key, rest)) = path.split_first() else {
-                found.push(if let Form::Literal(value) = leaf { Some(value) } else { None });
-                continue;
-            };
-            let inner = match leaf {
-                Form::Record(record) => record.field(key).map(|field| &field.form),
-                Form::Tuple(positions) => position(key).and_then(|place| Some(&positions.get(place)?.form)),
-                _ => None,
-            };
-            match inner {
-                Some(form) => values(shapes, form, rest, found),
-                None => found.push(None),
-            }
-        }
-    }
     let form = restricted(shapes, form, condition, true)?;
-    let mut found = Vec::new();
-    values(shapes, &form, &condition.path, &mut found);
-    let first = (*found.first()?)?;
-    found.iter().all(|value| *value == Some(first)).then(|| first.clone())
+    let found = forms_at(shapes, &form, &condition.path).into_iter();
+    let mut leaves = found.flat_map(|form| Shapes(shapes).leaves(form));
+    let Form::Literal(first) = leaves.next()? else { return None };
+    leaves.all(|leaf| matches!(leaf, Form::Literal(other) if other == first)).then(|| first.clone())
 }
 
 /// Whether a value meets a condition.

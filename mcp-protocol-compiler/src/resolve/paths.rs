@@ -12,6 +12,7 @@ use super::placed::Placed;
 use crate::ast::{
     AnnouncedField, Condition, ItemKind, JsonPath, KeyFieldPlace, MessageField, Modifier, Name, boolean,
 };
+use crate::declarations::restrict::{may_be, may_identify};
 use crate::declarations::{
     Declarations, Field, Form, Meaning, PayloadType, Position, Record, Resolution, Shapes,
 };
@@ -216,12 +217,7 @@ impl<'a> Paths<'a, '_> {
 
     /// Whether a form has texts or whole numbers among its values.
     fn may_be_value(&self, form: &Form) -> bool {
-        match self.shapes().behind(form) {
-            Form::Literal(literal) => !matches!(literal, Literal::Bool(_)),
-            Form::Any | Form::String | Form::Int | Form::Uint | Form::Number => true,
-            Form::Union(parts) => parts.iter().any(|part| self.may_be_value(&part.form)),
-            _ => false,
-        }
+        may_identify(&self.declarations.shapes, form, &[])
     }
 
     fn condition(&mut self, message: &Name, condition: Option<&Condition>) {
@@ -528,19 +524,6 @@ fn names<'a>(records: &[&'a Record]) -> impl Iterator<Item = &'a str> + Clone {
 /// Whether a key is one that a record keeps without knowing it. One that is almost a known one is taken for a mistake.
 fn is_of_rest(records: &[&Record], key: &Name) -> bool {
     records.iter().any(|record| record.rest) && crate::suggest::nearest(&key.text, names(records)).is_none()
-}
-
-/// Whether one alternative of a shape may be a value.
-fn may_be(leaf: &Form, value: &Literal) -> bool {
-    match (leaf, value) {
-        (Form::Literal(one), _) => one == value,
-        (Form::Uint, Literal::Int(number)) => *number >= 0,
-        (Form::Any, _)
-        | (Form::String, Literal::Text(_))
-        | (Form::Int | Form::Number, Literal::Int(_))
-        | (Form::Bool, Literal::Bool(_)) => true,
-        _ => false,
-    }
 }
 
 /// A value of another kind that is written with the same letters: `1` and `"1"`.

@@ -84,6 +84,9 @@ fn values_of_all_kinds_tell_replies_apart() {
         "request Call \"call\" -> Any (T) if ok | Yes (T) if ok = true | One (T) if ok = 1",
         body
     ));
+    let twice = "request Call \"call\" -> Any (T) if ok | No (T) if ok = false | Never (T) if ok = false";
+    let found = with(twice, body);
+    assert!(found.contains("the replies `No` and `Never` cannot be told apart"), "{found}");
 }
 
 #[test]
