@@ -178,8 +178,7 @@ impl Lane {
     /// Which session a message belongs to.
     fn place(&mut self, said: Said, message: MessageText<'_>, summary: &mut Summary) -> LanePlace {
         let LaneState::Session(last) = &self.heard else { return LanePlace::Last };
-        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed);
-        if !is_sent || (self.before.is_empty() && self.reopening.is_none()) {
+        if !said.kind.is_sent() || (self.before.is_empty() && self.reopening.is_none()) {
             return LanePlace::Last;
         }
         let Some(unplaced) = UnplacedMessage::of(said, message) else { return LanePlace::Last };

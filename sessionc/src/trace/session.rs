@@ -156,16 +156,10 @@ impl JudgedSession {
 
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
-        match said.kind {
-            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {
-                self.eras.may_begin_with(said.sender, message)
-            }
-            RecordKind::ByGuard
-            | RecordKind::NotReceived
-            | RecordKind::Begins
-            | RecordKind::Mistake
-            | RecordKind::Exited => None,
+        if !said.kind.is_sent() {
+            return None;
         }
+        self.eras.may_begin_with(said.sender, message)
     }
 
     /// Whether a session is seen from its beginning: it has left its first state, or needs no beginning.
@@ -177,8 +171,7 @@ impl JudgedSession {
     /// for itself, and this message does not.
     pub(crate) fn is_left(&self, said: Said, message: MessageText<'_>) -> bool {
         // Asked of each message of a log, so the message itself is looked at last.
-        let is_sent = matches!(said.kind, RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed);
-        if !is_sent || self.fallback != Fallback::Refused || self.eras.has_begun() {
+        if !said.kind.is_sent() || self.fallback != Fallback::Refused || self.eras.has_begun() {
             return false;
         }
         let Some(head) = MessageHead::of(message) else { return false };

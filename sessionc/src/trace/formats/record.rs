@@ -47,6 +47,20 @@ pub(crate) enum RecordKind {
     Exited,
 }
 
+impl RecordKind {
+    /// Whether a side has sent it, at whatever time.
+    pub(crate) fn is_sent(self) -> bool {
+        match self {
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => true,
+            RecordKind::ByGuard
+            | RecordKind::NotReceived
+            | RecordKind::Begins
+            | RecordKind::Mistake
+            | RecordKind::Exited => false,
+        }
+    }
+}
+
 /// One message of a log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
