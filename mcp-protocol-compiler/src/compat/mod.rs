@@ -17,6 +17,7 @@ mod order;
 mod pair_verdict;
 mod payload;
 mod readings;
+mod senders;
 mod shapes;
 mod ties;
 mod tokens;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, Text};
+use mcp_protocol_machine::protocol::{MessageIndex, Origin, Side, Text};
 
+use super::senders::Senders;
 use super::shapes::ShapeTables;
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
@@ -67,16 +68,21 @@ pub(super) struct Version<'a> {
     pub(super) shapes: ShapeTables,
     pub(super) client: Option<Automaton>,
     pub(super) server: Option<Automaton>,
+    senders: Senders,
 }
 
 impl<'a> Version<'a> {
     pub(super) fn new(age: Age, compiled: &'a Compiled) -> Version<'a> {
+        let declarations = &compiled.declarations;
+        let client = compiled.client.as_deref().map(as_written);
+        let server = compiled.server.as_deref().map(as_written);
         Version {
             age,
-            declarations: &compiled.declarations,
-            shapes: ShapeTables::new(&compiled.declarations.shapes),
-            client: compiled.client.as_deref().map(as_written),
-            server: compiled.server.as_deref().map(as_written),
+            declarations,
+            shapes: ShapeTables::new(&declarations.shapes),
+            senders: Senders::new(declarations, client.iter().chain(&server)),
+            client,
+            server,
         }
     }
 
@@ -103,37 +109,8 @@ impl<'a> Version<'a> {
     }
 
     /// Which sides send a message, by the roles that the file has.
-    pub(super) fn senders(&self, index: MessageIndex) -> BTreeSet<Side> {
-        let mut senders = self.senders_in_types(index);
-        senders.extend(self.senders_beside(index));
-        senders
-    }
-
-    /// Which sides send a cancel or a report of progress, which belong to requests and may stand in no session type.
-    fn senders_beside(&self, index: MessageIndex) -> BTreeSet<Side> {
-        let Some(message) = self.message(index) else { return BTreeSet::new() };
-        let (cancels, reports) = (message.table.cancels.is_some(), message.table.reports.is_some());
-        let requests = self.declarations.indices().filter(|index| {
-            let table = self.message(*index).map(|message| &message.table);
-            table.is_some_and(|table| {
-                table.kind == Kind::Request && ((cancels && table.cancellable) || reports)
-            })
-        });
-        let senders: BTreeSet<Side> = requests.flat_map(|request| self.senders_in_types(request)).collect();
-        // Progress goes to the sender of the request, a cancel comes from it.
-        senders.into_iter().map(|side| if cancels { side } else { side.other() }).collect()
-    }
-
-    fn senders_in_types(&self, index: MessageIndex) -> BTreeSet<Side> {
-        let mut senders = BTreeSet::new();
-        for role in [Side::Client, Side::Server].into_iter().filter_map(|side| self.role(side)) {
-            for edge in role.states.iter().flat_map(|state| &state.edges).filter(|edge| edge.message == index)
-            {
-                let is_own = edge.direction == Direction::Send;
-                senders.insert(if is_own { role.side } else { role.side.other() });
-            }
-        }
-        senders
+    pub(super) fn senders(&self, index: MessageIndex) -> &BTreeSet<Side> {
+        self.senders.of(index)
     }
 }
 

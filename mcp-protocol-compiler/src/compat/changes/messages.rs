@@ -59,7 +59,7 @@ fn declaration(version: &Version<'_>, index: MessageIndex) -> String {
         Kind::Notification => "the notification ",
         Kind::Reply { .. } | Kind::Refusal { .. } => "",
     };
-    let senders = version.senders(index).into_iter().map(|side| match side {
+    let senders = version.senders(index).iter().map(|side| match side {
         Side::Client => "the client",
         Side::Server => "the server",
     });
