@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 28] = [
+const TESTS: [(&str, fn()); 29] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
@@ -54,6 +54,7 @@ const TESTS: [(&str, fn()); 28] = [
         "a_lenient_server_over_http_accepts_what_is_forbidden",
         a_lenient_server_over_http_accepts_what_is_forbidden,
     ),
+    ("why_no_session_can_be_opened_is_said", why_no_session_can_be_opened_is_said),
     ("the_page_shows_what_is_printed", super::guide::the_page_shows_what_is_printed),
 ];
 
@@ -488,12 +489,59 @@ Feed = !Watch . ?Watched . rec on . ( ?Block . on & !Stop . ?Stopped . End )
     std::fs::remove_file(&file).unwrap();
 }
 
+/// What is said of a server that cannot be probed.
+fn problem(arguments: &[&str]) -> String {
+    let run = sessionc(&[&["probe"], arguments].concat());
+    assert_eq!(run.code, 2, "{}", run.out);
+    run.err.trim_end().to_owned()
+}
+
+/// Each is waited for until the timeout, so all are started at once.
+fn why_no_session_can_be_opened_is_said() {
+    let counter = "examples/counter/counter.session";
+    let silent = "sessionc: no session can be opened: the server has not answered `counter/open` in time: ";
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"count":0}}"#;
+    std::thread::scope(|scope| {
+        for (answer, why) in [
+            (
+                opened.to_owned(),
+                "its answer came when its input was closed: end each message with a line feed",
+            ),
+            (
+                opened.replace('{', "{\\n"),
+                "it has written `{`, which is not a message: write each message as JSON on one line",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","result":{"count":0}}"#.to_owned() + "\\n",
+                r#"it has written `{"jsonrpc":"2.0","result":{"count":0}}`, which is not a message: the reply has no `id`: reply with the id"#,
+            ),
+            (
+                format!("Content-Length: {}\\r\\n\\r\\n{opened}", opened.len()),
+                "it writes `Content-Length` before a message, and this protocol ends each message with its line",
+            ),
+        ] {
+            scope.spawn(move || {
+                let server = format!("read line; printf '{answer}'; cat > /dev/null");
+                let said = problem(&[counter, "--timeout", "3", "--", "/bin/sh", "-c", &server]);
+                assert!(said.starts_with(&format!("{silent}{why}")), "{said}");
+            });
+        }
+        for protocol in ["mcp", "lsp", "acp"] {
+            scope.spawn(move || {
+            let echo = problem(&["--protocol", protocol, "--", "cat"]);
+            assert!(
+                echo.ends_with(
+                    "the command writes back `initialize` as it was sent: it echoes its input and is not a server \
+                     of this protocol"
+                ),
+                "{echo}"
+            );
+        });
+        }
+    });
+}
+
 fn what_cannot_be_probed_is_said() {
-    let problem = |arguments: &[&str]| {
-        let run = sessionc(&[&["probe"], arguments].concat());
-        assert_eq!(run.code, 2, "{}", run.out);
-        run.err.trim_end().to_owned()
-    };
     assert_eq!(
         problem(&["examples/counter/counter.session"]),
         "sessionc: no server is named: write its command after `--`, or give its address with `--url`"
@@ -512,37 +560,6 @@ fn what_cannot_be_probed_is_said() {
         "sessionc: no session can be opened: the server exited with 4 before it answered `counter/open`\n\
          the last that the server wrote on its standard error:\nno such database"
     );
-    let silent = "sessionc: no session can be opened: the server has not answered `counter/open` in time: ";
-    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"count":0}}"#;
-    for (answer, why) in [
-        (opened.to_owned(), "its answer came when its input was closed: end each message with a line feed"),
-        (
-            opened.replace('{', "{\\n"),
-            "it has written `{`, which is not a message: write each message as JSON on one line",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","result":{"count":0}}"#.to_owned() + "\\n",
-            r#"it has written `{"jsonrpc":"2.0","result":{"count":0}}`, which is not a message: the reply has no `id`: reply with the id"#,
-        ),
-        (
-            format!("Content-Length: {}\\r\\n\\r\\n{opened}", opened.len()),
-            "it writes `Content-Length` before a message, and this protocol ends each message with its line",
-        ),
-    ] {
-        let server = format!("read line; printf '{answer}'; cat > /dev/null");
-        let said = problem(&[counter, "--timeout", "3", "--", "/bin/sh", "-c", &server]);
-        assert!(said.starts_with(&format!("{silent}{why}")), "{said}");
-    }
-    for protocol in ["mcp", "lsp", "acp"] {
-        let echo = problem(&["--protocol", protocol, "--", "cat"]);
-        assert!(
-            echo.ends_with(
-                "the command writes back `initialize` as it was sent: it echoes its input and is not a server of \
-                 this protocol"
-            ),
-            "{echo}"
-        );
-    }
     let unreachable = problem(&[counter, "--url", "http://127.0.0.1:1/counter"]);
     assert!(
         unreachable.starts_with("sessionc: no session can be opened: the server cannot be reached: "),
