@@ -4,30 +4,28 @@ use std::fmt::Write;
 
 use super::api::Api;
 use super::linear::{Message, Side};
-use super::program::plain;
-use super::stars::Star;
+use super::program::{fields_of, plain};
+use super::stars::{Body, Star};
 
 /// What a handler answers where the request carries no number.
 pub(super) const ANSWER: usize = 7;
 
-/// The module of the handler of a side.
-pub(super) fn module(protocol: &str, side: Side) -> String {
-    format!("handler_of_{protocol}_{}", side.module())
-}
-
-/// The fields of a variant.
-pub(super) fn fields(all: impl IntoIterator<Item = impl Into<String>>) -> String {
-    let all: Vec<String> = all.into_iter().map(Into::into).collect();
-    if all.is_empty() { String::new() } else { format!("({})", all.join(", ")) }
+/// The module of the handler of a side, of the session or of the sub-session of this name.
+pub(super) fn module(protocol: &str, side: Side, body: &str) -> String {
+    format!("handler_of_{protocol}_{}_{}", side.module(), body.to_lowercase())
 }
 
 /// The handlers of a protocol, each in a module of its own: a number that is odd is refused, and what is not a request
 /// is handed on.
 pub(crate) fn handlers(stars: &[Star], api: &Api, module: &str) -> String {
+    of_scope(stars, api, module, "")
+}
+
+/// The handlers of the session, or of the sub-session of this name, and of all that is opened in it.
+fn of_scope(stars: &[Star], api: &Api, module: &str, body: &str) -> String {
     let mut code = String::new();
     for side in [Side::Client, Side::Server] {
-        let name = format!("{}::Handler", side.module());
-        let methods = api.handler(&name);
+        let methods = api.handler(&format!("{}::{body}Handler", side.module()));
         if methods.is_empty() {
             continue;
         }
@@ -35,9 +33,9 @@ pub(crate) fn handlers(stars: &[Star], api: &Api, module: &str) -> String {
         writeln!(
             code,
             "mod {} {{
-    pub struct Answering(pub tokio::sync::mpsc::UnboundedSender<{of}::Incoming>);
-    impl {of}::Handler for Answering {{",
-            self::module(module, side)
+    pub struct Answering(pub tokio::sync::mpsc::UnboundedSender<{of}::{body}Incoming>);
+    impl {of}::{body}Handler for Answering {{",
+            self::module(module, side, body)
         )
         .unwrap();
         for signature in methods {
@@ -47,12 +45,14 @@ pub(crate) fn handlers(stars: &[Star], api: &Api, module: &str) -> String {
                 code,
                 "        {} {{ {} }}",
                 in_full(signature, star, module, &of),
-                answer(star, signature, module, &of)
+                answer(star, signature, module, &format!("{of}::{body}Incoming"))
             )
             .unwrap();
         }
         code += "    }\n}\n";
     }
+    let bodies = stars.iter().filter_map(|star| star.body.as_ref());
+    bodies.for_each(|body| code += &of_scope(&body.stars, api, module, body.name));
     code
 }
 
@@ -64,21 +64,20 @@ fn in_full(signature: &str, star: &Star, module: &str, of: &str) -> String {
         .replace("<types::", &format!("<crate::{module}::types::"))
         .replace("typed::", "mcp_runtime::__private::")
         .replace("context: ", &format!("context: {of}::"));
-    match star.body {
-        Some((body, _)) => signature.replace(&format!(" {body}<"), &format!(" {of}::{body}<")),
+    match &star.body {
+        Some(Body { name, .. }) => signature.replace(&format!(" {name}<"), &format!(" {of}::{name}<")),
         None => signature,
     }
 }
 
-/// What a handler does with a message.
-fn answer(star: &Star, signature: &str, module: &str, of: &str) -> String {
+/// What a handler does with a message, where `incoming` is the enum in which it is handed on.
+fn answer(star: &Star, signature: &str, module: &str, incoming: &str) -> String {
     let Message { name, carries, reply, .. } = &star.message;
-    let params = carries.then_some("params");
-    let hand_on = |of_variant: Vec<&str>| {
-        format!("self.0.send({of}::Incoming::{name}{}).unwrap();", fields(of_variant))
-    };
+    let params = carries.then(|| "params".to_owned());
+    let hand_on =
+        |fields: Vec<String>| format!("self.0.send({incoming}::{name}{}).unwrap();", fields_of(fields));
     match (&star.body, reply) {
-        (Some(_), _) => hand_on(params.into_iter().chain(["sub_session"]).collect()),
+        (Some(_), _) => hand_on(params.into_iter().chain(["sub_session".to_owned()]).collect()),
         (None, None) => hand_on(params.into_iter().collect()),
         (None, Some((_, gives))) => {
             let refuses = match carries {

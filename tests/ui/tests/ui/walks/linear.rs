@@ -59,32 +59,32 @@ pub(crate) struct Message {
     pub(crate) carries: bool,
     /// The reply, and whether that carries a number.
     pub(crate) reply: Option<(String, bool)>,
-    /// It is tied to a sub-session by a key, and carries a number, too.
-    pub(crate) keyed: bool,
+    /// The members that tie it to sub-sessions, the outermost first. Where there are any, it carries a number, too.
+    pub(crate) keys: &'static [&'static str],
     /// Its method is that of others, which have other values in their `kind`. It carries a number, too.
     kind: Option<String>,
 }
 
 impl Message {
-    pub(crate) fn random(random: &mut Random, name: &str, keyed: bool) -> Message {
+    pub(crate) fn random(random: &mut Random, name: &str, keys: &'static [&'static str]) -> Message {
         let reply = random.percent(50).then(|| (format!("{name}Result"), random.percent(60)));
         let kind = (reply.is_none() && random.percent(30)).then(|| kind(random, name));
-        let carries = random.percent(60) || keyed || kind.is_some();
-        Message { name: name.to_owned(), carries, reply, keyed, kind }
+        let carries = random.percent(60) || !keys.is_empty() || kind.is_some();
+        Message { name: name.to_owned(), carries, reply, keys, kind }
     }
 
     pub(crate) fn declare(&self, text: &mut String) {
-        let carried = |carries: bool| if carries { " ({ n: uint })" } else { "" };
         let name = &self.name;
+        let keys: String = self.keys.iter().map(|key| format!("{key}: uint, ")).collect();
         if let Some(kind) = &self.kind {
-            let key = if self.keyed { "k: uint, " } else { "" };
-            let params = format!("({{ {key}kind: {kind}, n: uint }})");
+            let params = format!("({{ {keys}kind: {kind}, n: uint }})");
             return writeln!(text, "notification {name} \"told\" if kind = {kind} {params}").unwrap();
         }
-        let params = if self.keyed { " ({ k: uint, n: uint })" } else { carried(self.carries) };
+        let params = if self.carries { format!(" ({{ {keys}n: uint }})") } else { String::new() };
         match &self.reply {
             Some((reply, result)) => {
-                writeln!(text, "request {name} \"{name}\"{params} -> {reply}{}", carried(*result))
+                let result = if *result { " ({ n: uint })" } else { "" };
+                writeln!(text, "request {name} \"{name}\"{params} -> {reply}{result}")
             }
             None => writeln!(text, "notification {name} \"{name}\"{params}"),
         }
@@ -142,10 +142,15 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    pub(crate) fn random(random: &mut Random, names: &[&str], prefix: &'static str, keyed: bool) -> Linear {
+    pub(crate) fn random(
+        random: &mut Random,
+        names: &[&str],
+        prefix: &'static str,
+        keys: &'static [&'static str],
+    ) -> Linear {
         let first = random.below(names.len());
         let messages: Vec<Message> = (0..3 + random.below(4))
-            .map(|number| Message::random(random, names[(first + 3 * number) % names.len()], keyed))
+            .map(|number| Message::random(random, names[(first + 3 * number) % names.len()], keys))
             .collect();
         let many = 1 + random.below(4);
         let next = |random: &mut Random| (!random.percent(20)).then(|| random.below(many));
@@ -183,10 +188,10 @@ impl Linear {
                 }
                 branches.extend(others);
             }
-            State { by, branches, may_close: random.percent(15) && !keyed }
+            State { by, branches, may_close: random.percent(15) && keys.is_empty() }
         };
         let states = (0..many).map(|own| state(random, own)).collect();
-        Linear { prefix, messages, states, keyed }
+        Linear { prefix, messages, states, keyed: !keys.is_empty() }
     }
 
     /// Whether a request and its reply are one call, too: a refusal leads back to its state, or to one in which a

@@ -18,8 +18,8 @@ pub(crate) struct Program<'a> {
     pub(crate) state: Option<String>,
     /// What the value is called.
     pub(crate) variable: String,
-    /// The value of the key that ties its messages.
-    pub(crate) key: Option<usize>,
+    /// The values of the keys that tie its messages, the outermost first.
+    pub(crate) keys: Vec<usize>,
     /// The methods that it has in every state.
     pub(crate) always: Vec<String>,
     pub(crate) code: String,
@@ -46,25 +46,28 @@ impl Program<'_> {
         let methods = self.api.methods(&self.role, state).keys();
         let mut found: Vec<String> = methods.map(|name| plain(name)).collect();
         expected.sort();
+        // It may have `next` for what comes in this state and for what may always come.
+        expected.dedup();
         found.sort();
         assert_eq!(expected, found, "the methods of `{}<{state}>`", self.role);
     }
 
     /// What a method is called with.
-    pub(crate) fn given(&self, method: &Method, value: usize, key: Option<usize>) -> String {
+    pub(crate) fn given(&self, method: &Method, value: usize, keys: &[usize]) -> String {
         let Some(of) = &method.takes else { return String::new() };
         if of.ends_with("RpcError") {
             return "mcp_runtime::RpcError::new(-32001, \"no\")".to_owned();
         }
         // A reply finds its sub-session by its request.
-        let key = key.filter(|_| of.ends_with("Params")).map_or(String::new(), |key| format!("{key}, "));
-        format!("{}::{of}::new({key}{value})", self.module)
+        let keys = if of.ends_with("Params") { keys } else { &[] };
+        let keys: String = keys.iter().map(|key| format!("{key}, ")).collect();
+        format!("{}::{of}::new({keys}{value})", self.module)
     }
 
     /// Calls a method, from which the payload and the value come back.
     pub(crate) fn call(&mut self, name: &str, value: usize) {
         let (name, method) = self.method(name);
-        let given = self.given(&method, value, self.key);
+        let given = self.given(&method, value, &self.keys);
         let next = method.next();
         let value_back = next.as_ref().filter(|_| !method.borrows).map(|_| format!("mut {}", self.variable));
         let pattern = pattern(method.gives(), value_back);
@@ -78,7 +81,7 @@ impl Program<'_> {
     pub(crate) fn refused(&mut self, name: &str, value: usize) {
         let (name, method) = self.method(name);
         let variable = &self.variable;
-        let call = format!("{variable}.{name}({}).await", self.given(&method, value, self.key));
+        let call = format!("{variable}.{name}({}).await", self.given(&method, value, &self.keys));
         let refused = method.refused();
         if method.borrows || refused.is_none() {
             writeln!(self.code, "        assert!({call}.unwrap_err().is_refused());").unwrap();
@@ -94,7 +97,7 @@ impl Program<'_> {
     pub(crate) fn refused_for_good(&mut self, name: &str, value: usize) {
         let (name, method) = self.method(name);
         let variable = &self.variable;
-        let call = format!("{variable}.{name}({}).await", self.given(&method, value, self.key));
+        let call = format!("{variable}.{name}({}).await", self.given(&method, value, &self.keys));
         let refused = "mcp_runtime::Error::Refused(_)";
         let pattern = match method.borrows {
             true => format!("Err({refused})"),
@@ -102,6 +105,26 @@ impl Program<'_> {
         };
         writeln!(self.code, "        let {pattern} = {call} else {{ panic!(\"not refused\") }};").unwrap();
         self.state = None;
+    }
+
+    /// Waits for whatever comes next, which is a message that leaves the state as it is: what binds its fields.
+    pub(crate) fn next_of_a_star(&mut self, variant: &str, mut fields: Vec<String>) {
+        let (_, method) = self.method("next");
+        let choice = method.choice();
+        let (state, _) = self.api.variant_of(choice, variant, &self.role);
+        assert_eq!(
+            state,
+            self.state.clone().filter(|_| !method.borrows),
+            "`{variant}` leaves the state as it is"
+        );
+        fields.extend(state.map(|_| format!("mut {}", self.variable)));
+        let pattern = format!("{}::{choice}::{variant}{}", self.module, fields_of(fields));
+        let variable = &self.variable;
+        writeln!(
+            self.code,
+            "        let {pattern} = {variable}.next().await.unwrap() else {{ panic!(\"not `{variant}`\") }};"
+        )
+        .unwrap();
     }
 
     /// Waits for whatever comes next, which is this message, or the end.
@@ -152,6 +175,11 @@ pub(crate) fn pattern(gives: bool, value: Option<String>) -> String {
         (false, Some(value)) => value,
         (false, None) => "()".to_owned(),
     }
+}
+
+/// The fields of a variant.
+pub(crate) fn fields_of(all: Vec<String>) -> String {
+    if all.is_empty() { String::new() } else { format!("({})", all.join(", ")) }
 }
 
 /// A name without what its style adds.

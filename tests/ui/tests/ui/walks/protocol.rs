@@ -27,10 +27,10 @@ impl Protocol {
         let stars = Star::random(random);
         let mut channels = Vec::new();
         if stars.is_empty() || random.percent(80) {
-            channels.push(Linear::random(random, first, "S", false));
+            channels.push(Linear::random(random, first, "S", &[]));
         }
         if channels.len() == 1 && random.percent(35) {
-            channels.push(Linear::random(random, second, "T", false));
+            channels.push(Linear::random(random, second, "T", &[]));
             // A close of one channel cuts the other one.
             channels
                 .iter_mut()
@@ -60,6 +60,6 @@ impl Protocol {
 
     /// The names of the methods by which a side uses the replicated channels, in every state of the session.
     pub(crate) fn always(&self, side: Side) -> Vec<String> {
-        self.stars.iter().filter(|star| star.by == side).flat_map(Star::methods).collect()
+        super::stars::methods(&self.stars, side)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::api::Api;
 use super::linear::{Linear, Side};
-use super::opened::Opened;
+use super::opened::{Numbers, Opened};
 use super::pair::{CLOSE, Pair, WAIT};
 use super::program::Program;
 use super::protocol::Protocol;
@@ -26,7 +26,7 @@ fn parts<'a>(protocol: &Protocol, api: &'a Api, module: &'a str, side: Side) -> 
         role: role.to_owned(),
         state: Some(state),
         variable: "session".to_owned(),
-        key: None,
+        keys: Vec::new(),
         always: protocol.always(side),
         code: String::new(),
     };
@@ -61,11 +61,12 @@ pub(crate) fn function(
     let mut servers = parts(protocol, api, module, Side::Server);
     let many = protocol.channels.len().max(1);
     assert_eq!((clients.len(), servers.len()), (many, many));
-    let mut opened = Opened::new(&protocol.stars, api, module, random);
+    let mut opened = Opened::new(&protocol.stars, None, random);
+    let mut numbers = Numbers::default();
     let mut ending = Ending::Over;
     for (number, (client, server)) in clients.iter_mut().zip(&mut servers).enumerate() {
         // What any part may send, the first one sends.
-        let opened = (number == 0).then_some(&mut opened);
+        let opened = (number == 0).then_some((&mut opened, &mut numbers));
         let ended = through(protocol.channels.get(number), client, server, opened, random);
         if ended != Ending::Over {
             ending = ended;
@@ -87,8 +88,8 @@ pub(crate) fn function(
     tokio::join!(client, server);
 }}
 ",
-        opened.listens(Side::Client) + &side(&clients, ending),
-        opened.listens(Side::Server) + &side(&servers, ending)
+        opened.listens(&clients[0]) + &side(&clients, ending),
+        opened.listens(&servers[0]) + &side(&servers, ending)
     )
 }
 
@@ -120,15 +121,15 @@ fn through<'a>(
     channel: Option<&'a Linear>,
     client: &mut Program<'a>,
     server: &mut Program<'a>,
-    mut opened: Option<&mut Opened<'a>>,
+    mut opened: Option<(&mut Opened<'a>, &mut Numbers)>,
     random: &mut Random,
 ) -> Ending {
     let crosses = opened.is_some();
     let mut pair = channel.map(|channel| Pair { channel, at: Some(0), value: 0, crosses });
     for _ in 0..STEPS {
-        if let Some(opened) = &mut opened {
+        if let Some((opened, numbers)) = &mut opened {
             while random.percent(40) {
-                opened.act(client, server, random);
+                opened.act(client, server, numbers, random);
             }
         }
         if let Some(pair) = &mut pair
