@@ -461,6 +461,8 @@ impl JudgedSession {
             && self.bounds != SessionBounds::Marked
             && self.eras.handshake().begins_session(message);
         let opening = match self.requests.place(Side::Client, id) {
+            // A log of the client alone has no reply that says when the session was open.
+            Some(_) if self.opening.is_assumed() && !self.heard.has(Side::Server) => OpeningId::StartsOver,
             Some(_) => OpeningId::Runs,
             None if self.ids.has(id) => OpeningId::StartsOver,
             None => OpeningId::GoesOn,
@@ -569,6 +571,12 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
+                    if self.may_be_of_another(violation) {
+                        self.summary.not_observed(
+                            "whether the server uses ids again in one session, or begins another one",
+                        );
+                        continue;
+                    }
                     self.note_opened_twice(place, observed, violation);
                     // Where the session waits for a step, that is what is missing.
                     let waits = era == Era::Handshake && self.causes.is_waiting();
@@ -672,6 +680,15 @@ impl JudgedSession {
             self.unclear.note_batch(place, sender, batch.asked);
         }
         is_answer
+    }
+
+    /// Whether an id is used again in a log of the server alone: the client begins sessions, and is not in it.
+    fn may_be_of_another(&self, violation: &Violation) -> bool {
+        let is_again = matches!(violation.kind, ViolationKind::DuplicateId { .. });
+        is_again
+            && violation.sender == Side::Server
+            && !self.heard.has(Side::Client)
+            && self.bounds == SessionBounds::Unnamed
     }
 
     /// Whether a server says something that needs what it may announce in the reply which has not come.

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::document::without_place;
 use super::elements::for_each_element;
+use super::journal;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
 
@@ -268,6 +269,9 @@ pub(super) fn read_value(
     }
 }
 
+/// The bytes of `"jsonrpc"` as `tshark -T json` shows them.
+const BYTES_OF_MARK: &[u8] = b"22:6a:73:6f:6e:72:70:63:22";
+
 /// How deep in what a program logs a message is looked for.
 const DEEPEST: usize = 4;
 
@@ -279,6 +283,15 @@ fn read_logged(
     parts: &EnvelopeParts<'_>,
     reader: &mut impl LogReader,
 ) -> Result<Option<LoggedText>, String> {
+    if let Some(text) = journal::text(object)? {
+        let said = SaidAround::default();
+        return Ok(Some(text).filter(|text| text.contains("jsonrpc")).map(|text| LoggedText { text, said }));
+    }
+    if memchr::memmem::find(object.written().as_bytes(), BYTES_OF_MARK).is_some() {
+        return Err("the object shows the bytes of a message as numbers: `tshark -r FILE -q -z follow,tcp,ascii,0` writes the \
+                    text of the first connection, and with 1, 2, … that of the next ones"
+            .to_owned());
+    }
     let words = parts.message.filter(|_| parts.is_envelope());
     let marks = |text: &str| memchr::memmem::find_iter(text.as_bytes(), b"jsonrpc").count();
     if marks(object.written()) == words.map_or(0, |words| marks(words.written())) {

@@ -116,7 +116,9 @@ fn a_log_of_one_side_says_what_was_not_observed() {
     let all = messages("whole-2025-11-25");
     let client: Vec<Message> = all.into_iter().filter(|(is_client, _)| *is_client).take(1).collect();
     let found = trace(written(&client));
-    assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec!["any message of the server"]));
+    let missing =
+        "any message of the server: record both sides in one log, as `sessionc guard --record` does";
+    assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec![missing]));
 }
 
 #[test]
