@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, response};
 use mcp_protocol_machine::protocol::Side;
@@ -16,19 +16,12 @@ use super::refusal::{error, json, refused};
 use super::reply::Reply;
 use super::sessions::Belongs;
 use super::upstream::{end_to_end, readable, without_length};
+use crate::content_kind::ContentKind;
 use crate::guard::head::requests_in;
 use crate::guard::judge::{Forward, Passed};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-
-/// What the body of an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ContentKind {
-    Message,
-    Events,
-    Other,
-}
 
 /// Answers a request of a client.
 pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request<Body>) -> Response<Body> {
@@ -145,7 +138,7 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
 
 /// Judges the answer to a message of the client.
 async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
-    let (content, status) = (content(response.headers()), response.status());
+    let (content, status) = (ContentKind::of(response.headers()), response.status());
     let guarded = Arc::clone(&reply.guarded);
     if is_compressed(response.headers()) {
         return unreadable(reply, response, "a compressed answer is not judged");
@@ -250,7 +243,7 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
         Ok(response) => response,
         Err(problem) => return unreachable(problem),
     };
-    if content(response.headers()) != ContentKind::Events || !response.status().is_success() {
+    if ContentKind::of(response.headers()) != ContentKind::Events || !response.status().is_success() {
         return response;
     }
     let stream = match headers.remove(LAST_EVENT) {
@@ -293,15 +286,6 @@ async fn delete(guarded: &Guarded, mut parts: Parts, body: Body) -> Response<Bod
         guarded.sessions.remove(&id);
     }
     response
-}
-
-fn content(headers: &HeaderMap) -> ContentKind {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => ContentKind::Message,
-        "text/event-stream" => ContentKind::Events,
-        _ => ContentKind::Other,
-    }
 }
 
 fn is_compressed(headers: &HeaderMap) -> bool {

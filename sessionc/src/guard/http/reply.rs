@@ -8,13 +8,13 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::uri::Uri;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use futures_util::{StreamExt, stream};
-use mcp_protocol_machine::Excerpt;
 use mcp_protocol_machine::protocol::Side;
 use mcp_runtime::{RequestId, RpcError};
 
 use super::guarded::Guarded;
 use super::refusal::body_of;
 use super::sessions::HttpSession;
+use crate::content_kind::mistake_of_kind;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::EnvelopeHead;
 use crate::guard::judge::{Forward, Judgement, Passed, answer};
@@ -79,17 +79,9 @@ impl Reply {
 
     /// Reports an answer to a request that clients do not take for one, because of its content type.
     pub(super) fn mistake_of_form(&self, headers: &HeaderMap, body: &[u8]) {
-        let kind = headers
-            .get(CONTENT_TYPE)
-            .map(|kind| Excerpt(&String::from_utf8_lossy(kind.as_bytes())).to_string());
-        match kind {
-            _ if body.trim_ascii().is_empty() => self.mistake_of_answer(IS_EMPTY),
-            Some(kind) => self.mistake_of_answer(&format!(
-                "has the content type `{kind}`: send `application/json` or `text/event-stream`"
-            )),
-            None => {
-                self.mistake_of_answer("has no content type: send `application/json` or `text/event-stream`")
-            }
+        match body.trim_ascii().is_empty() {
+            true => self.mistake_of_answer(IS_EMPTY),
+            false => self.mistake_of_answer(&mistake_of_kind(headers)),
         }
     }
 
