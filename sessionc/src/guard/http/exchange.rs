@@ -13,14 +13,13 @@ use mcp_runtime::RpcError;
 use super::body::Collected;
 use super::guarded::Guarded;
 use super::refusal::{error, json, refused};
-use super::reply::Reply;
-use super::sessions::Belongs;
+use super::reply::{AwaitedAnswer, Reply};
+use super::sessions::{Belongs, SESSION};
 use super::upstream::{end_to_end, readable, without_length};
 use crate::content_kind::ContentKind;
 use crate::guard::head::requests_in;
 use crate::guard::judge::{Forward, Passed};
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Answers a request of a client.
@@ -119,9 +118,15 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         uri: parts.uri.clone(),
         headers: without_length(parts.headers.clone()),
     };
-    let response = match pass(&guarded, parts, body).await {
+    let awaited = AwaitedAnswer::new(&reply);
+    let response = pass(&guarded, parts, body).await;
+    awaited.has_come();
+    let response = match response {
         Ok(response) => response,
-        Err(problem) => return json(StatusCode::BAD_GATEWAY, reply.fail(&problem)),
+        Err(problem) => {
+            guarded.failures.report(&problem);
+            return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
+        }
     };
     match (&id, response.headers().get(SESSION)) {
         (None, Some(given)) if response.status().is_success() => {
@@ -150,7 +155,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
     let collected = match Collected::read(body, guarded.limit).await {
         Ok(collected) => collected,
         Err(problem) => {
-            let problem = format!("the server broke off its answer: {problem}");
+            let problem = guarded.failures.broke_off(&problem);
             return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
         }
     };
@@ -164,6 +169,9 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
                 || !reply.errors.is_empty() =>
         {
             let is_answered = reply.is_answered_by(&bytes);
+            if is_rejected(status, is_answered) {
+                reply.rejected(status, &parts.headers, &bytes);
+            }
             let (passed, bytes) = reply.message(status, bytes);
             if is_rejected(status, is_answered) {
                 reply.withdraw(&rejected(status));
@@ -182,6 +190,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
         collected => {
             if is_rejected(status, false) {
                 // The status rejects what was sent, whatever the body says.
+                reply.rejected(status, &parts.headers, collected.beginning());
                 reply.withdraw(&rejected(status));
             }
             Response::from_parts(parts, collected.into_body())
