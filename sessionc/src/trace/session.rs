@@ -22,8 +22,9 @@ use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
 use super::request_faults::{MessageTexts, RequestFault, not_received};
-use super::requests::{HeardAt, Requests, StreamNumber};
+use super::requests::{HeardAt, Requests};
 use super::stray_texts::StrayTexts;
+use super::stream_progress::StreamNumber;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
 use super::without_reply::WithoutReply;
@@ -218,7 +219,7 @@ impl JudgedSession {
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
-            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {}
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::InStream(_) | RecordKind::Resumed => {}
             RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
@@ -541,7 +542,11 @@ impl JudgedSession {
         }
         let observer = self.eras.observer(era);
         // A stream that goes on with another one has its order, and one of the server's own has another.
-        let stream = StreamNumber(u64::from(said.kind == RecordKind::Streamed));
+        let stream = StreamNumber(match said.kind {
+            RecordKind::Streamed => 1,
+            RecordKind::InStream(number) => number,
+            _ => 0,
+        });
         let heard = HeardAt { place, stream };
         let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
         let Some(fault) = fault else { return };

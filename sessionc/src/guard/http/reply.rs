@@ -18,7 +18,7 @@ use crate::content_kind::mistake_of_kind;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::EnvelopeHead;
 use crate::guard::judge::{Forward, Judgement, Passed, answer};
-use crate::trace::requests::StreamNumber;
+use crate::trace::stream_progress::StreamNumber;
 
 /// What is wrong with an answer without a body.
 const IS_EMPTY: &str = "is empty: send the reply in it";

@@ -14,7 +14,7 @@ use crate::files::Failure;
 use crate::guard::judge::{Judge, Policy};
 use crate::guard::session::{GuardedSession, Outputs};
 use crate::protocol::Chosen;
-use crate::trace::requests::StreamNumber;
+use crate::trace::stream_progress::StreamNumber;
 
 /// The header with the id of a session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

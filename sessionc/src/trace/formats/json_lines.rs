@@ -27,6 +27,8 @@ struct Envelope<'a> {
     #[serde(borrow, default, alias = "sessionId", alias = "session_id")]
     session: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    stream: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     base64: Option<&'a RawValue>,
     #[serde(borrow, default)]
     by: Option<&'a RawValue>,
@@ -52,6 +54,8 @@ struct EnvelopeParts<'a> {
     direction: Option<Part<'a>>,
     message: Option<Part<'a>>,
     session: Option<Part<'a>>,
+    /// The number of the stream in which `sessionc guard` has heard the message.
+    stream: Option<Part<'a>>,
     /// What few lines have. Most lines need no room for it.
     rare: Option<Box<RareParts<'a>>>,
     /// It has a member that messages have.
@@ -121,6 +125,7 @@ impl<'a> EnvelopeParts<'a> {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
                 "msg" | "message" | "payload" => parts.message = Some(Part::Read(value)),
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
+                "stream" => parts.stream = Some(Part::Read(value)),
                 "base64" => parts.rare().base64 = Some(Part::Read(value)),
                 "by" => parts.rare().by = Some(Part::Read(value)),
                 "not_received" => parts.rare().not_received = Some(Part::Read(value)),
@@ -179,6 +184,7 @@ impl<'a> EnvelopeParts<'a> {
             direction: part(envelope.dir.or(envelope.lsp_type.filter(|_| envelope.is_lsp.is_some()))),
             message: part(envelope.msg),
             session: part(envelope.session),
+            stream: part(envelope.stream),
             rare: Some(Box::new(RareParts {
                 base64: part(envelope.base64),
                 by: part(envelope.by),
@@ -439,7 +445,11 @@ fn read_parts<'a>(
         return;
     };
     let is_of_guard = rare.and_then(|rare| rare.by).and_then(Part::text).is_some_and(|by| by == "guard");
-    let kind = if is_of_guard { RecordKind::ByGuard } else { RecordKind::Sent };
+    let stream = || parts.stream.and_then(|stream| stream.written().parse().ok());
+    let kind = match is_of_guard {
+        true => RecordKind::ByGuard,
+        false => stream().map_or(RecordKind::Sent, RecordKind::InStream),
+    };
     let record = Record { place, sender, session, kind, message: message.message() };
     match message.text() {
         // What was not JSON, or was recorded without a look at it.
