@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::command::{Message, is, line_of, messages, sessionc, trace, written};
+use super::command::{Message, is, line_of, messages, sessionc, trace, trace_of, written};
 
 /// The words of a server for a message.
 fn way(is_client: bool) -> &'static str {
@@ -215,6 +215,22 @@ fn one_side_that_tee_has_written_is_judged_by_what_it_says() {
     let found = trace(lines(&log, |_, message| message.to_string()));
     assert_eq!(found.places(), [(u64::try_from(call).unwrap() + 1, "shape".to_owned())], "{found:#?}");
     assert_eq!(found.summary["sessions"], 2, "{found:#?}");
+}
+
+/// Payloads without shapes say nothing about the side that answers.
+#[test]
+fn the_user_may_say_which_side_a_log_is_of() {
+    let request =
+        |id: u64, method: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} });
+    let open = json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} });
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": [null] });
+    let exit = json!({ "jsonrpc": "2.0", "method": "exit" });
+    let session = [request(1, "initialize"), open, answer, request(2, "shutdown"), exit];
+    let framed = |message: &Value| format!("Content-Length: {}\r\n\r\n{message}", message.to_string().len());
+    let log = session.iter().chain(&session).map(framed).collect::<String>();
+    let found = trace_of(&["--protocol", "lsp", "--sender", "client"], &log);
+    assert_eq!((found.places(), &found.summary["sessions"]), (Vec::new(), &json!(2)), "{found:#?}");
+    assert!(!trace_of(&["--protocol", "lsp"], &log).places().is_empty());
 }
 
 #[test]
