@@ -58,8 +58,11 @@ struct EnvelopeParts<'a> {
     stream: Option<Part<'a>>,
     /// What few lines have. Most lines need no room for it.
     rare: Option<Box<RareParts<'a>>>,
-    /// It has a member that messages have.
+    /// It has the member by which messages are known, or others that messages have and none that they do not have: what
+    /// programs log may have an `id` or a `method`, too.
     seems_message: bool,
+    /// It has a method and params, and other members: a message without `jsonrpc`, if it has no message in it.
+    seems_request: bool,
 }
 
 /// What only the records of `sessionc guard` and the logs of VS Code have, and few lines of them.
@@ -120,6 +123,8 @@ impl<'a> EnvelopeParts<'a> {
     fn of_value(line: JsonValue<'a>) -> Option<EnvelopeParts<'a>> {
         let mut parts = EnvelopeParts::default();
         let (mut is_lsp, mut lsp_type) = (false, None);
+        let (mut is_marked, mut is_alike, mut has_others) = (false, false, false);
+        let (mut method, mut has_params) = (None, false);
         for (key, value) in line.plain_members()? {
             match key {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
@@ -133,12 +138,19 @@ impl<'a> EnvelopeParts<'a> {
                 "not_recorded" => parts.rare().not_recorded = Some(Part::Read(value)),
                 "mistake_of" => parts.rare().mistake_of = Some(Part::Read(value)),
                 "exited" => parts.rare().exited = Some(Part::Read(value)),
-                "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
+                "jsonrpc" => is_marked = true,
+                "method" => method = Some(value),
+                "id" | "result" => is_alike = true,
+                "params" => has_params = true,
+                "error" => {}
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
-                _ => {}
+                _ => has_others = true,
             }
         }
+        is_alike |= method.is_some();
+        parts.seems_message = is_marked || (is_alike && !has_others && !parts.has_any());
+        parts.seems_request = has_params && !parts.seems_message && method.is_some_and(|it| !is_of_http(it));
         if is_lsp {
             parts.direction = parts.direction.or(lsp_type);
         }
@@ -148,6 +160,11 @@ impl<'a> EnvelopeParts<'a> {
     #[cold]
     fn rare(&mut self) -> &mut RareParts<'a> {
         self.rare.get_or_insert_default()
+    }
+
+    /// Whether it has a member of an envelope.
+    fn has_any(&self) -> bool {
+        self.direction.is_some() || self.message.is_some() || self.session.is_some()
     }
 
     fn is_envelope(&self) -> bool {
@@ -196,6 +213,7 @@ impl<'a> EnvelopeParts<'a> {
             })),
             // What else it has is not looked at.
             seems_message: true,
+            seems_request: false,
         })
     }
 }
@@ -301,7 +319,7 @@ fn read_logged(
     let words = parts.message.filter(|_| parts.is_envelope());
     let marks = |text: &str| memchr::memmem::find_iter(text.as_bytes(), b"jsonrpc").count();
     if marks(object.written()) == words.map_or(0, |words| marks(words.written())) {
-        if words.is_some() {
+        if words.is_some() || parts.seems_request {
             read_parts(place, || object.into(), parts, reader);
         }
         return Ok(None);
@@ -319,6 +337,12 @@ fn read_logged(
                 .to_owned(),
         }),
     }
+}
+
+/// Whether this is a method of HTTP, as in what servers log of requests: `POST`.
+#[cold]
+fn is_of_http(method: JsonValue<'_>) -> bool {
+    method.text().is_some_and(|method| method.bytes().all(|byte| byte.is_ascii_uppercase()))
 }
 
 /// The elements of the lists in which an object has messages, as `jq` names them: `.hits.hits[]`.
@@ -622,6 +646,34 @@ mod tests {
         ] {
             let notes = notes(&object);
             assert!(notes.broken[0].1.contains(&format!("`jq -c '{path}' FILE |")), "{notes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_logged_may_have_members_of_messages() {
+        let one = r#"{"jsonrpc":"2.0","method":"a"}"#;
+        let shown = Value::from(one);
+        for (line, message) in [
+            (format!(r#"{{"id":"7","source":"lambda","line":{shown}}}"#), None),
+            (format!(r#"{{"method":"POST","path":"/mcp","params":{one}}}"#), Some(one)),
+            (
+                format!(r#"{{"req":{{"id":1,"method":"POST","url":"/mcp","body":{one}}},"res":null}}"#),
+                Some(one),
+            ),
+            (r#"{"id":1,"method":"GET","params":{},"level":3}"#.to_owned(), None),
+            (r#"{"id":1,"result":"ok","level":3}"#.to_owned(), None),
+        ] {
+            let notes = notes(&line);
+            let messages = notes.messages.iter().map(|(_, _, message)| message.as_str());
+            assert_eq!(
+                (messages.collect::<Vec<_>>(), notes.broken),
+                (Vec::from_iter(message), vec![]),
+                "{line}"
+            );
+        }
+        // Without `jsonrpc`, and no other message is in it.
+        for line in [r#"{"id":1,"method":"a"}"#, r#"{"id":1,"method":"a","params":{},"extra":1}"#] {
+            assert_eq!(notes(line).messages.len(), 1, "{line}");
         }
     }
 

@@ -69,6 +69,33 @@ fn bodies(messages: &[Message]) -> String {
     log
 }
 
+/// An entry of a service, which has an id of its own, between others that have none of the messages.
+fn entries(messages: &[Message]) -> String {
+    lines(messages, |_, message| {
+        let entry =
+            json!({ "id": "37", "message": message.to_string(), "timestampInMs": 1, "source": "lambda" });
+        let other = json!({ "id": "38", "message": "listening", "method": "GET" });
+        format!("{entry}\n{other}")
+    })
+}
+
+/// What a server logs of the requests of HTTP that it takes and answers.
+fn bodies_as_objects(messages: &[Message]) -> String {
+    lines(messages, |is_client, message| match is_client {
+        true => json!({ "req": { "id": 1, "method": "POST", "url": "/mcp", "body": message }, "level": 20 })
+            .to_string(),
+        false => json!({ "res": { "id": 1, "statusCode": 200, "body": message }, "level": 20 }).to_string(),
+    })
+}
+
+/// What nginx writes into a log.
+fn nginx(messages: &[Message]) -> String {
+    lines(messages, |is_client, message| {
+        let text = message.to_string().replace('\\', "\\x5C").replace('"', "\\x22");
+        format!("127.0.0.1 [01/Aug/2026] \"POST /mcp\" {} \"{text}\"", way(is_client))
+    })
+}
+
 fn with_times(messages: &[Message]) -> String {
     lines(messages, |_, message| format!("2026-08-01T10:00:00.123456789Z {message}"))
 }
@@ -123,6 +150,9 @@ fn what_loggers_make_of_messages_is_judged_as_the_messages() {
         ("text of Python", text_of_python),
         ("coloured", coloured),
         ("bodies", bodies),
+        ("entries", entries),
+        ("bodies as objects", bodies_as_objects),
+        ("nginx", nginx),
         ("with times", with_times),
         ("compose", compose),
         ("zed", zed),
