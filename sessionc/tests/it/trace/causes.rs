@@ -382,6 +382,7 @@ fn a_step_that_was_not_understood_is_not_missing() {
         ("method", |step| step["id"] = json!(7_777)),
         ("form", |step| remove(step, "jsonrpc")),
         ("form", |step| step["method"] = json!(5)),
+        ("form", |step| step["method"] = Value::Null),
     ] {
         let mut log = log.clone();
         spoil(&mut log[line - 1].1);
