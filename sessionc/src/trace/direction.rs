@@ -31,6 +31,8 @@ pub(crate) struct Directions {
     writer: Option<Side>,
     /// The side of which the log has nothing, as far as the last result shows it.
     absent: Option<Side>,
+    /// The sides of which it has a result that answers the request with its id. Each is there once.
+    answered: Vec<Side>,
 }
 
 /// What the protocol says of a method.
@@ -190,6 +192,7 @@ impl Directions {
             last: [None; 2],
             writer: None,
             absent: None,
+            answered: Vec::new(),
         }
     }
 
@@ -285,11 +288,16 @@ impl Directions {
         let (last, earlier) = match running {
             [] => return FoundSender::Certain(self.absent.unwrap_or(Side::Client).other()),
             [only] => {
-                if let Some(result) = result.filter(|result| *result != "{}") {
-                    let is_absent = !self.has_asked(only.by.other()) && self.is_of_asker(only, result);
-                    self.absent = Some(only.by.other()).filter(|_| is_absent);
-                }
                 let replier = only.by.other();
+                // What a side has said once need not be looked at again.
+                if !self.has_answered(replier)
+                    && let Some(result) = result.filter(|result| *result != "{}")
+                {
+                    let is_answer = self.answers(&only.method, result);
+                    let is_absent = !is_answer && !self.has_asked(replier) && self.is_of_asker(only, result);
+                    self.absent = Some(replier).filter(|_| is_absent);
+                    self.answered.extend(is_answer.then_some(replier));
+                }
                 return FoundSender::Certain(if self.absent == Some(replier) { only.by } else { replier });
             }
             [earlier, .., last] => (last, earlier),
@@ -304,13 +312,18 @@ impl Directions {
         }
     }
 
+    /// Whether a side has sent a result that answers a request.
+    fn has_answered(&self, side: Side) -> bool {
+        self.answered.contains(&side)
+    }
+
     /// Whether a side has sent a request.
     fn has_asked(&self, side: Side) -> bool {
         let [client, server] = self.last;
         (if side == Side::Client { client } else { server }).is_some()
     }
 
-    /// Whether a result that has the id of a request does not answer it, and answers one of the other side: then the log has
+    /// Whether a result that has the id of a request, and does not answer it, answers one of the other side: then the log has
     /// nothing of the other side, as one that `tee` has written, and the side that asked sends the result.
     fn is_of_asker(&self, asked: &RunningRequest, result: &str) -> bool {
         let fits_other = || {
@@ -322,7 +335,7 @@ impl Directions {
                 others.any(|table| observer.answers(&table.method, result))
             })
         };
-        !asked.method.is_empty() && !self.answers(&asked.method, result) && fits_other()
+        !asked.method.is_empty() && fits_other()
     }
 
     /// Whether this side, and not the other one, sends a method.
