@@ -18,6 +18,21 @@ pub(crate) fn server(written: &str) -> Result<Uri, Failure> {
     }
 }
 
+/// Reads the address of a server that is guarded. Clients call the guard with a path of their own, so a query and what
+/// authorizes them is theirs, too.
+///
+/// # Errors
+/// The same, and if the address has what clients send.
+pub(crate) fn guarded(written: &str) -> Result<Uri, Failure> {
+    let uri = server(written)?;
+    let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    match (has_user, uri.query()) {
+        (true, _) => Err(Failure::OfClients("a name before the `@`")),
+        (false, Some(_)) => Err(Failure::OfClients("a query behind the `?`")),
+        (false, None) => Ok(uri),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,6 +44,18 @@ mod tests {
             assert!(problem(written).contains("write `http://HOST:PORT/PATH`"), "{written}");
         }
         server("http://127.0.0.1:3001/mcp").unwrap();
+    }
+
+    #[test]
+    fn what_clients_send_does_not_belong_to_the_address_of_the_server() {
+        for (written, what) in [
+            ("http://127.0.0.1:3001/mcp?token=secret", "a query behind the `?`"),
+            ("http://user:secret@127.0.0.1:3001/mcp", "a name before the `@`"),
+        ] {
+            let problem = guarded(written).unwrap_err().to_string();
+            assert!(problem.contains(what) && !problem.contains("secret"), "{problem}");
+        }
+        guarded("http://127.0.0.1:3001/mcp").unwrap();
     }
 
     #[test]

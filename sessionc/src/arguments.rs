@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use mcp_protocol_machine::protocol::Strictness;
+use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::driver::Framing;
 
 /// Compiles session types for two-party JSON-RPC protocols
@@ -411,12 +411,33 @@ pub(crate) struct Trace {
     /// The logs begin in the middle of a session, in this state; without it, that follows from the messages
     #[arg(long, value_name = "STATE")]
     pub(crate) from: Option<String>,
+    /// The side that has sent each message of which the logs do not say it, as in a log that `tee` has written
+    #[arg(long, value_enum, value_name = "SIDE")]
+    pub(crate) sender: Option<SenderChoice>,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FindingFormat,
     /// The level from which on a finding makes the exit code 1
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "must")]
     pub(crate) fail_on: FailOn,
+}
+
+/// The side that has sent the messages of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SenderChoice {
+    /// The side that opens the session
+    Client,
+    /// The other side
+    Server,
+}
+
+impl From<SenderChoice> for Side {
+    fn from(sender: SenderChoice) -> Side {
+        match sender {
+            SenderChoice::Client => Side::Client,
+            SenderChoice::Server => Side::Server,
+        }
+    }
 }
 
 /// Which faults fail a probe, and which findings a trace.

@@ -84,6 +84,8 @@ pub(crate) enum Failure {
     NoServer,
     /// This is not the address of a server over HTTP.
     NotAnAddress(String),
+    /// The address of a server that is guarded has this, which clients send.
+    OfClients(&'static str),
     /// The server at this address is reached over TLS.
     Encrypted(String),
     /// The guard cannot listen at this address.
@@ -236,6 +238,11 @@ impl fmt::Display for Failure {
             Failure::NotAnAddress(to) => {
                 write!(formatter, "`{to}` is not the address of a server: write `http://HOST:PORT/PATH`")
             }
+            Failure::OfClients(what) => write!(
+                formatter,
+                "`--to` has {what}, which the guard does not send: leave it out, and give it to the clients, with the address \
+                 of the guard"
+            ),
             Failure::Encrypted(to) => write!(
                 formatter,
                 "this `sessionc` was built without TLS, which `{to}` needs: install it with \

@@ -7,6 +7,7 @@ mod address;
 mod arguments;
 mod color;
 mod commands;
+mod content_kind;
 mod crate_name;
 mod end;
 mod eras;

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 /// What is wrong with a text, without the place of the mistake and what else stands in the text.
 pub(crate) fn mistake_of_form(problem: &str) -> String {
@@ -29,19 +29,28 @@ pub(crate) fn with_hint(said: impl Display, problem: &str) -> String {
 /// Whether a text that is not a message may have been meant as one. What a program writes for people has no brackets, and
 /// an object that it logs has no member of a message.
 pub(crate) fn may_be_message(text: &[u8]) -> bool {
-    #[derive(Deserialize)]
+    /// Whether a member is there, also where it is `null`.
+    #[derive(Default)]
+    struct Present(bool);
+    impl<'de> Deserialize<'de> for Present {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Present, D::Error> {
+            IgnoredAny::deserialize(deserializer).map(|_| Present(true))
+        }
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
     struct Members {
-        method: Option<IgnoredAny>,
-        id: Option<IgnoredAny>,
-        result: Option<IgnoredAny>,
-        error: Option<IgnoredAny>,
-        params: Option<IgnoredAny>,
+        method: Present,
+        id: Present,
+        result: Present,
+        error: Present,
+        params: Present,
     }
     if memchr::memchr(b'{', text).is_none() {
         return false;
     }
     let Ok(Members { method, id, result, error, params }) = serde_json::from_slice(text) else { return true };
-    [method, id, result, error, params].iter().any(Option::is_some)
+    [method, id, result, error, params].iter().any(|member| member.0)
 }
 
 /// What to do where a text is not a message, if the usual cause of the problem is known.

@@ -5,12 +5,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::arguments::Trace;
+use crate::arguments::{SenderChoice, Trace};
 use crate::end::End;
 use crate::files::{Failure, is_stdin, open, shown};
 use crate::protocol::choose;
 use crate::terminal_line::TerminalLine;
-use crate::trace::log;
+use crate::trace::log::{self, LogHints};
 use crate::trace::progress::ReadProgress;
 use crate::trace::report::TraceReport;
 use crate::trace::summary::Summary;
@@ -29,11 +29,13 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
     if let Some(protocol) = logs.iter().find(|path| is_protocol(path)) {
         return Err(Failure::ProtocolForLog(protocol.clone()));
     }
+    let hints =
+        LogHints { state: arguments.from.as_deref(), sender: arguments.sender.map(SenderChoice::into) };
     let line = Rc::new(TerminalLine::on_stderr());
     let mut report = TraceReport::new(arguments.format, Rc::clone(&line));
     let (mut all, mut failure) = (Summary::default(), None);
     for path in logs {
-        let judged = judge(path, &chosen, arguments.from.as_deref(), &line, &mut report);
+        let judged = judge(path, &chosen, hints, &line, &mut report);
         line.clear();
         match judged {
             Ok(summary) => all.add(summary),
@@ -51,7 +53,7 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
 fn judge(
     path: &Path,
     chosen: &crate::protocol::Chosen,
-    from: Option<&str>,
+    hints: LogHints<'_>,
     line: &Rc<TerminalLine>,
     report: &mut TraceReport,
 ) -> Result<Summary, Failure> {
@@ -63,7 +65,7 @@ fn judge(
     let length = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len());
     let log = ReadProgress::new(log, shown(path).display().to_string(), length, Rc::clone(line));
     report.begin(path);
-    let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;
+    let summary = log::judge(log, chosen, hints, report)?.map_err(unreadable)?;
     if summary.messages() == 0 {
         return Err(Failure::NoMessages(path.to_path_buf(), summary.silent));
     }

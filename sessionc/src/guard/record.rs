@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::files::Failure;
 use crate::not_received::NotReceived;
+use crate::trace::stream_progress::StreamNumber;
 
 /// How each line of a record begins.
 const BEGINNING: &str = "{\"t\": ";
@@ -33,8 +34,8 @@ pub(crate) struct Recorder {
 /// What a line is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Recorded<'a> {
-    /// What a side has sent.
-    Message(Side, &'a [u8]),
+    /// What a side has sent, in which stream: over HTTP their messages may overtake each other.
+    Message(Side, StreamNumber, &'a [u8]),
     /// What the guard has written in the name of a side.
     Own(Side, &'a [u8]),
     /// A session begins with the next message.
@@ -107,7 +108,7 @@ fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
         | Recorded::Mistake(_, text)
         | Recorded::Exited(_, text)
         | Recorded::NotReceived(_, text) => ("note", quoted(text), None),
-        Recorded::Message(side, message) | Recorded::Own(side, message) => {
+        Recorded::Message(side, _, message) | Recorded::Own(side, message) => {
             let (json, raw) = match side {
                 Side::Client => ("c2s", "c2s-raw"),
                 Side::Server => ("s2c", "s2c-raw"),
@@ -124,6 +125,8 @@ fn line(seconds: f64, session: Option<&str>, recorded: Recorded<'_>) -> String {
     };
     let bytes = bytes.map(|bytes| format!(", \"base64\": \"{bytes}\"")).unwrap_or_default();
     let more = match recorded {
+        // Standard streams have no numbers.
+        Recorded::Message(_, StreamNumber(stream @ 1..), _) => format!(", \"stream\": {stream}"),
         Recorded::Own(..) => ", \"by\": \"guard\"".to_owned(),
         Recorded::Begins => ", \"begins\": true".to_owned(),
         Recorded::LeftOut(_) => ", \"not_recorded\": true".to_owned(),
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn json_stands_as_it_is_and_other_text_as_a_string() {
-        let of = |side, message: &[u8]| line(1.25, None, Recorded::Message(side, message));
+        let of = |side, message: &[u8]| line(1.25, None, Recorded::Message(side, StreamNumber(0), message));
         assert_eq!(
             of(Side::Client, b" {\"id\": 1.0,\r\n \"id\":2} \r"),
             "{\"t\": 1.2500, \"dir\": \"c2s\", \"msg\": {\"id\": 1.0,   \"id\":2}}\n"
@@ -202,6 +205,10 @@ mod tests {
         assert_eq!(
             of(Side::Server, b"\xff{}"),
             "{\"t\": 1.2500, \"dir\": \"s2c-raw\", \"msg\": \"\u{fffd}{}\", \"base64\": \"/3t9\"}\n"
+        );
+        assert_eq!(
+            line(0.0, None, Recorded::Message(Side::Server, StreamNumber(7), b"{}")),
+            "{\"t\": 0.0000, \"dir\": \"s2c\", \"msg\": {}, \"stream\": 7}\n"
         );
         assert_eq!(
             line(0.0, named(None, Some(3)).as_deref(), Recorded::Note("gone")),

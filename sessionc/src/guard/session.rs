@@ -9,7 +9,7 @@ use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatmen
 use super::record::{Recorded, Recorder};
 use super::repeated::{RepeatSaid, RepeatedRemarks};
 use super::report::Reporter;
-use crate::trace::requests::StreamNumber;
+use crate::trace::stream_progress::StreamNumber;
 
 /// One session, with where it is recorded and reported.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl GuardedSession {
             return Judgement::default();
         }
         self.record_beginning();
-        self.outputs.record(self.number, Recorded::Message(sender, text));
+        self.outputs.record(self.number, Recorded::Message(sender, stream, text));
         let judgement = self.judge.judge(sender, stream, text);
         if judgement.forward != Forward::Whole {
             self.note("not passed on");

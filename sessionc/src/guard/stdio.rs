@@ -17,7 +17,7 @@ use super::outlet::Outlet;
 use super::session::GuardedSession;
 use super::streams;
 use crate::framed::framed;
-use crate::trace::requests::StreamNumber;
+use crate::trace::stream_progress::StreamNumber;
 
 /// How many bytes are read at once.
 const PIECE: usize = 64 * 1024;

@@ -345,10 +345,10 @@ mod tests {
         let mut listening = listening(true);
         assert!(!listening.may_ask());
         let body = json!({ "error": { "code": -32600 } }).to_string().into_bytes();
-        listening.rejected(1, &Rejection { status: 400, body });
+        listening.rejected(1, &Rejection { status: 400, location: None, body });
         assert!(listening.may_ask());
         listening.ask(question());
-        listening.rejected(2, &Rejection { status: 404, body: Vec::new() });
+        listening.rejected(2, &Rejection { status: 404, location: None, body: Vec::new() });
         let refused = Reaction::Refused { code: Some(-32600), status: Some(400) };
         assert_eq!(listening.results(), (refused, Afterwards::Fails("HTTP 404".to_owned())));
     }

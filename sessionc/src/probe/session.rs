@@ -322,6 +322,11 @@ impl Session {
                 self.has_heard = true;
                 self.take(number, &bytes)
             }
+            Ok(Arrival::OtherKind(number, mistake)) => {
+                let is_after = self.may_follow_from_offence(number);
+                note(&mut self.strays, Stray::of_kind(mistake, is_after));
+                Vec::new()
+            }
             Ok(Arrival::Finished(number)) => {
                 self.has_heard = true;
                 self.unfinished.remove(&number);

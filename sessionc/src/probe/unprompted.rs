@@ -69,6 +69,12 @@ impl Stray {
         Some(Stray { name, state, level, rule, is_after_offence, form })
     }
 
+    /// An answer over HTTP whose content type is none of an answer, with what to send instead.
+    pub(super) fn of_kind(mistake: String, is_after_offence: bool) -> Stray {
+        let (name, form) = ("an answer over HTTP".to_owned(), Some(mistake.clone()));
+        Stray { name, state: None, level: Strictness::Must, rule: mistake, is_after_offence, form }
+    }
+
     /// Whether another one says nothing more: it is the same message in the same state, on the same side of the offence.
     fn covers(&self, other: &Stray) -> bool {
         let what = |one: &Stray| (one.level, one.is_after_offence);

@@ -5,6 +5,7 @@ use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::{Violation, ViolationKind};
 use tokio::time::{Duration, Instant};
 
+use super::connection::arrival::Ending;
 use super::samples::how_to_give;
 use super::session::{Heard, Session, UnreadableText};
 use super::target::{Move, Target};
@@ -133,11 +134,7 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
         for heard in session.hear(deadline).await {
             match heard {
                 Heard::Rejected(_, rejection) => {
-                    return Err(format!(
-                        "the server refused `{}` with HTTP {}",
-                        sent.method, rejection.status
-                    )
-                    .into());
+                    return Err(rejection.of_permitted(&sent.method).into());
                 }
                 Heard::Ended(ending) => {
                     return Err(format!("the server {ending} after `{}`", sent.method).into());
@@ -195,9 +192,10 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                     ).into());
                 }
                 Heard::Rejected(_, rejection) => {
-                    return Err(
-                        format!("the server refused `{method}` with HTTP {}", rejection.status).into()
-                    );
+                    return Err(rejection.of_permitted(&method).into());
+                }
+                Heard::Ended(ending @ Ending::Unreachable(_)) => {
+                    return Err(format!("the server {ending}: start it, or correct `--url`").into());
                 }
                 Heard::Ended(ending) => {
                     return Err(format!("the server {ending} before it answered `{method}`").into());

@@ -29,6 +29,10 @@ pub(crate) struct Directions {
     last: [Option<i64>; 2],
     /// The side that wrote the log, as far as that is known.
     writer: Option<Side>,
+    /// The side of which the log has nothing, as far as the last result shows it.
+    absent: Option<Side>,
+    /// The sides of which it has a result that answers the request with its id. Each is there once.
+    answered: Vec<Side>,
 }
 
 /// What the protocol says of a method.
@@ -181,7 +185,15 @@ impl Directions {
         for observer in &observers {
             note_methods(observer.protocol(), &mut methods);
         }
-        Directions { observers, methods, running: IdTable::default(), last: [None; 2], writer: None }
+        Directions {
+            observers,
+            methods,
+            running: IdTable::default(),
+            last: [None; 2],
+            writer: None,
+            absent: None,
+            answered: Vec::new(),
+        }
     }
 
     /// The sender of a message; nothing if there is nothing to tell it by.
@@ -271,11 +283,23 @@ impl Directions {
     }
 
     /// Where requests of both sides run under the id, the reply belongs to the one that its result fits.
-    fn of_reply(&self, id: &RequestId, result: Option<&str>) -> FoundSender {
+    fn of_reply(&mut self, id: &RequestId, result: Option<&str>) -> FoundSender {
         let running = self.running.get(id).map(Vec::as_slice).unwrap_or_default();
         let (last, earlier) = match running {
-            [] => return FoundSender::Certain(Side::Server),
-            [only] => return FoundSender::Certain(only.by.other()),
+            [] => return FoundSender::Certain(self.absent.unwrap_or(Side::Client).other()),
+            [only] => {
+                let replier = only.by.other();
+                // What a side has said once need not be looked at again.
+                if !self.has_answered(replier)
+                    && let Some(result) = result.filter(|result| *result != "{}")
+                {
+                    let is_answer = self.answers(&only.method, result);
+                    let is_absent = !is_answer && !self.has_asked(replier) && self.is_of_asker(only, result);
+                    self.absent = Some(replier).filter(|_| is_absent);
+                    self.answered.extend(is_answer.then_some(replier));
+                }
+                return FoundSender::Certain(if self.absent == Some(replier) { only.by } else { replier });
+            }
             [earlier, .., last] => (last, earlier),
         };
         let fits = |asked: &RunningRequest| result.is_some_and(|result| self.answers(&asked.method, result));
@@ -286,6 +310,37 @@ impl Directions {
             // The one that asked last is answered first where a request is made to answer another.
             _ => FoundSender::Guessed(last.by.other()),
         }
+    }
+
+    /// Whether a side has sent a result that answers a request.
+    fn has_answered(&self, side: Side) -> bool {
+        self.answered.contains(&side)
+    }
+
+    /// Whether a side has sent a request.
+    fn has_asked(&self, side: Side) -> bool {
+        let [client, server] = self.last;
+        (if side == Side::Client { client } else { server }).is_some()
+    }
+
+    /// Whether a result that has the id of a request, and does not answer it, answers one of the other side: then the log has
+    /// nothing of the other side, as one that `tee` has written, and the side that asked sends the result.
+    fn is_of_asker(&self, asked: &RunningRequest, result: &str) -> bool {
+        let fits_other = || {
+            self.observers.iter().any(|observer| {
+                let messages = observer.protocol().messages.iter();
+                let mut others = messages.filter(|table| {
+                    table.kind == Kind::Request && self.is_of(&table.method, asked.by.other())
+                });
+                others.any(|table| observer.answers(&table.method, result))
+            })
+        };
+        !asked.method.is_empty() && fits_other()
+    }
+
+    /// Whether this side, and not the other one, sends a method.
+    fn is_of(&self, method: &str, side: Side) -> bool {
+        self.methods.get(method).and_then(Method::only) == Some(side)
     }
 
     /// Whether a result is one with which a request of this method is answered, in one of the protocols.

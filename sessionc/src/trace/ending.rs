@@ -54,7 +54,9 @@ impl SessionEnd {
         }
         for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
             if !self.heard.has(side) {
-                self.summary.not_observed(format!("any message of the {name}"));
+                self.summary.not_observed(format!(
+                    "any message of the {name}: record both sides in one log, as `sessionc guard --record` does"
+                ));
             }
         }
         self.summary.governed(revision(&self.eras));

@@ -68,6 +68,11 @@ impl<'a> UnplacedMessage<'a> {
         self.said.sender == Side::Client && matches!(self.names, MessageName::Request(_))
     }
 
+    /// Whether the server sends it, and not as a reply.
+    pub(super) fn is_servers_own(&self) -> bool {
+        self.said.sender == Side::Server && !matches!(self.names, MessageName::Reply { .. })
+    }
+
     /// How well it fits a session. Where sessions are known to go on at once, what names nothing fits one that permits it;
     /// where they are not, it may as well be too early in the one that begins.
     pub(super) fn fit(&self, session: &JudgedSession, at_once: bool) -> Fit {

@@ -194,7 +194,10 @@ impl Lane {
         let others = reopening.chain(before.map(|(place, it)| (LanePlace::Before(place), &**it)));
         for (place, session) in others {
             let fit = unplaced.fit(session, self.at_once);
+            // What a server says of itself while the client opens another session is of the server that was started again.
+            let is_of_next = place == LanePlace::Reopening && unplaced.is_servers_own() && !self.at_once;
             let is_better = fit > best.0
+                || (fit == best.0 && is_of_next)
                 || (fit == Fit::Certain && is_of_another && !unplaced.is_of_another_request(session));
             if is_better {
                 best = (fit, place);

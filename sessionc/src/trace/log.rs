@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use mcp_runtime::protocol::Side;
+
 use super::beginnings::observers;
 use super::direction::{Directions, FoundSender};
 use super::finding::Finding;
@@ -24,6 +26,15 @@ pub(crate) trait Sink {
     fn broken(&mut self, broken: &Broken);
 }
 
+/// What the user says of a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LogHints<'a> {
+    /// The state in which it begins.
+    pub(crate) state: Option<&'a str>,
+    /// The side that has sent what the log names no sender of.
+    pub(crate) sender: Option<Side>,
+}
+
 /// Judges a log.
 ///
 /// # Errors
@@ -31,12 +42,13 @@ pub(crate) trait Sink {
 pub(crate) fn judge(
     from: impl Read,
     chosen: &Chosen,
-    state: Option<&str>,
+    hints: LogHints<'_>,
     sink: &mut impl Sink,
 ) -> Result<io::Result<Summary>, Failure> {
     let directions = Directions::new(observers(chosen)?);
-    let lanes = Lanes::new(chosen, state)?;
-    let mut log = Log { directions, lanes, broken: 0, silent: None, found: Vec::new(), sink };
+    let lanes = Lanes::new(chosen, hints.state)?;
+    let mut log =
+        Log { directions, sender: hints.sender, lanes, broken: 0, silent: None, found: Vec::new(), sink };
     if let Err(error) = formats::read(from, &mut log) {
         return Ok(Err(error));
     }
@@ -54,6 +66,8 @@ pub(crate) fn judge(
 
 struct Log<'a, S> {
     directions: Directions,
+    /// As the user says it, where the log does not.
+    sender: Option<Side>,
     lanes: Lanes,
     broken: u64,
     silent: Option<&'static str>,
@@ -64,9 +78,9 @@ struct Log<'a, S> {
 
 impl<S: Sink> LogReader for Log<'_, S> {
     fn message(&mut self, record: Record<'_>) {
-        let found = match record.sender {
-            Sender::Is(side) => Some(FoundSender::Certain(side)),
-            said => self.directions.sender(said, record.message),
+        let found = match (record.sender, self.sender) {
+            (Sender::Is(side), _) | (Sender::Unsaid, Some(side)) => Some(FoundSender::Certain(side)),
+            (said, _) => self.directions.sender(said, record.message),
         };
         if let Some(FoundSender::Guessed(_)) = found {
             let line = record.place.line;

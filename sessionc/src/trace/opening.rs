@@ -67,6 +67,11 @@ impl OpeningReply {
         self.waiting.clear();
     }
 
+    /// Whether the client has gone on without the reply, and it has not come so far.
+    pub(crate) fn is_assumed(&self) -> bool {
+        self.assumed.is_some()
+    }
+
     /// Whether the reply without which the client has gone on is among these messages. Then the client was too early,
     /// and that is found.
     pub(crate) fn comes_late(&mut self, observed: &[Observed]) -> Option<Finding> {

@@ -10,6 +10,7 @@ use mcp_runtime::protocol::{RequestId, Side, Token};
 use serde::Deserialize;
 
 use super::formats::record::Place;
+use super::stream_progress::{LatestProgress, StreamNumber};
 use crate::other_type::{asker_of_unknown, of_other_type};
 
 /// How many requests without a reply are remembered.
@@ -37,10 +38,6 @@ fn replied(observed: &Observed) -> Option<&RequestId> {
     observed.id.as_ref().filter(|_| is_reply && observed.step.is_none())
 }
 
-/// Messages that come one after the other. Between two streams nothing is known of the order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StreamNumber(pub(crate) u64);
-
 /// Where a message stands in a log, and in which stream it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeardAt {
@@ -53,8 +50,7 @@ pub(crate) struct HeardAt {
 struct Running {
     place: Place,
     token: Option<Token>,
-    /// What the last report has said, and in which stream.
-    progress: Option<(StreamNumber, f64)>,
+    progress: LatestProgress,
     /// That it has no reply follows from a finding: it was not permitted, and runs all the same, or its reply is not one.
     is_excused: bool,
 }
@@ -159,8 +155,10 @@ impl Requests {
         self.cancelled.remove(by, id);
         if self.running.len() < RUNNING && is_short(id) {
             let token = token.filter(is_short);
-            self.running
-                .insert((by, id.clone()), Running { place, token, progress: None, is_excused: false });
+            self.running.insert(
+                (by, id.clone()),
+                Running { place, token, progress: LatestProgress::default(), is_excused: false },
+            );
         }
     }
 
@@ -221,7 +219,7 @@ impl Requests {
         stream: StreamNumber,
     ) -> Option<Step> {
         let request = self.running.get_mut(&(by, id.clone()))?;
-        let (_, before) = request.progress.replace((stream, progress)).filter(|(last, _)| *last == stream)?;
+        let before = request.progress.replace(stream, progress)?;
         match progress.partial_cmp(&before)? {
             std::cmp::Ordering::Less => Some(Step::Decreases { before }),
             std::cmp::Ordering::Equal => Some(Step::Stays { before }),
@@ -231,8 +229,8 @@ impl Requests {
 
     /// The last progress of a request did not arrive: the one before it counts.
     pub(crate) fn keep_progress(&mut self, by: Side, id: &RequestId, before: f64) {
-        if let Some((_, last)) = self.running.get_mut(&(by, id.clone())).and_then(|it| it.progress.as_mut()) {
-            *last = before;
+        if let Some(request) = self.running.get_mut(&(by, id.clone())) {
+            request.progress.keep(before);
         }
     }
 
@@ -396,6 +394,15 @@ mod tests {
         assert_eq!(requests.progress(Side::Client, &id, 2.0, STREAM), None);
         assert_eq!(requests.progress(Side::Client, &id, 1.0, other), None);
         assert_eq!(requests.progress(Side::Client, &id, 1.0, other), Some(Step::Stays { before: 1.0 }));
+        // Each is compared with what it has said itself, whatever the other has said since.
+        let decreases = Some(Step::Decreases { before: 2.0 });
+        assert_eq!(requests.progress(Side::Client, &id, 1.5, STREAM), decreases);
+        requests.keep_progress(Side::Client, &id, 2.0);
+        for stream in (2..20).map(StreamNumber) {
+            assert_eq!(requests.progress(Side::Client, &id, 0.0, stream), None);
+        }
+        // Those of many streams are not all remembered.
+        assert_eq!(requests.progress(Side::Client, &id, 1.0, STREAM), None);
         requests.answer(Side::Client, &id, heard(4));
         assert_eq!(requests.answered(Side::Client, &token, other), None);
         assert_eq!(requests.answered(Side::Client, &token, STREAM), Some(at(4)));

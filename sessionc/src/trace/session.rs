@@ -22,8 +22,9 @@ use super::opening::{AssumedReply, OpeningReply};
 use super::recent::RecentMessages;
 use super::refused::RefusedRequests;
 use super::request_faults::{MessageTexts, RequestFault, not_received};
-use super::requests::{HeardAt, Requests, StreamNumber};
+use super::requests::{HeardAt, Requests};
 use super::stray_texts::StrayTexts;
+use super::stream_progress::StreamNumber;
 use super::summary::Summary;
 use super::unclear::UnclearMessages;
 use super::without_reply::WithoutReply;
@@ -218,7 +219,7 @@ impl JudgedSession {
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
-            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => {}
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::InStream(_) | RecordKind::Resumed => {}
             RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
@@ -461,6 +462,8 @@ impl JudgedSession {
             && self.bounds != SessionBounds::Marked
             && self.eras.handshake().begins_session(message);
         let opening = match self.requests.place(Side::Client, id) {
+            // A log of the client alone has no reply that says when the session was open.
+            Some(_) if self.opening.is_assumed() && !self.heard.has(Side::Server) => OpeningId::StartsOver,
             Some(_) => OpeningId::Runs,
             None if self.ids.has(id) => OpeningId::StartsOver,
             None => OpeningId::GoesOn,
@@ -539,7 +542,11 @@ impl JudgedSession {
         }
         let observer = self.eras.observer(era);
         // A stream that goes on with another one has its order, and one of the server's own has another.
-        let stream = StreamNumber(u64::from(said.kind == RecordKind::Streamed));
+        let stream = StreamNumber(match said.kind {
+            RecordKind::Streamed => 1,
+            RecordKind::InStream(number) => number,
+            _ => 0,
+        });
         let heard = HeardAt { place, stream };
         let fault = RequestFault::note(&mut self.requests, observed, observer.protocol(), text, heard);
         let Some(fault) = fault else { return };
@@ -569,6 +576,12 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
+                    if self.may_be_of_another(violation) {
+                        self.summary.not_observed(
+                            "whether the server uses ids again in one session, or begins another one",
+                        );
+                        continue;
+                    }
                     self.note_opened_twice(place, observed, violation);
                     // Where the session waits for a step, that is what is missing.
                     let waits = era == Era::Handshake && self.causes.is_waiting();
@@ -672,6 +685,15 @@ impl JudgedSession {
             self.unclear.note_batch(place, sender, batch.asked);
         }
         is_answer
+    }
+
+    /// Whether an id is used again in a log of the server alone: the client begins sessions, and is not in it.
+    fn may_be_of_another(&self, violation: &Violation) -> bool {
+        let is_again = matches!(violation.kind, ViolationKind::DuplicateId { .. });
+        is_again
+            && violation.sender == Side::Server
+            && !self.heard.has(Side::Client)
+            && self.bounds == SessionBounds::Unnamed
     }
 
     /// Whether a server says something that needs what it may announce in the reply which has not come.

@@ -32,6 +32,8 @@ pub(crate) struct Summary {
     pub(crate) unobserved: BTreeSet<String>,
     /// How many sessions were judged from each state on, as the log does not have their beginning.
     middles: BTreeMap<String, Middles>,
+    /// The beginning of a session is not in the log.
+    pub(crate) begins_within: bool,
     /// What was found again and again.
     pub(crate) again: Vec<Again>,
 }
@@ -110,6 +112,7 @@ impl Summary {
 
     /// No other session follows: what its sessions have in common is listed once.
     pub(crate) fn close(&mut self) {
+        self.begins_within |= !self.middles.is_empty();
         for (state, Middles { line, count }) in std::mem::take(&mut self.middles) {
             let which = match count {
                 1 => format!("the session in line {line}"),
@@ -140,8 +143,10 @@ impl Summary {
             broken,
             must,
             should,
+            begins_within,
             ..
         } = other;
+        self.begins_within |= begins_within;
         self.sessions += sessions;
         self.requests += requests;
         self.notifications += notifications;

@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 21] = [
+pub(crate) const TESTS: [Test; 23] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -21,6 +21,12 @@ pub(crate) const TESTS: [Test; 21] = [
     ("rounds_over_http_are_what_was_asked_for", || run(rounds_over_http_are_what_was_asked_for())),
     ("a_server_may_have_no_sessions", || run(a_server_may_have_no_sessions())),
     ("a_server_may_be_gone", || run(a_server_may_be_gone())),
+    ("a_client_that_gives_up_is_reported_with_what_it_waited_for", || {
+        run(a_client_that_gives_up_is_reported_with_what_it_waited_for())
+    }),
+    ("what_keeps_messages_from_arriving_is_reported_once", || {
+        run(what_keeps_messages_from_arriving_is_reported_once())
+    }),
     ("what_a_status_rejects_can_be_sent_again", || run(what_a_status_rejects_can_be_sent_again())),
     ("a_server_may_close_the_connection", || {
         run(a_server_may_close_the_connection());
@@ -434,6 +440,66 @@ async fn a_server_may_close_the_connection() {
     let message = error["error"]["message"].as_str().unwrap();
     assert!(message.contains(" has not answered the request: ") && !message.contains("--to"), "{message}");
     guard.stop();
+}
+
+async fn what_keeps_messages_from_arriving_is_reported_once() {
+    for (answer, status, said) in [
+        (
+            "HTTP/1.1 500 Oops\r\nContent-Length: 9\r\n\r\n<p>no</p>",
+            500,
+            "500 Internal Server Error, and says `<p>no</p>`",
+        ),
+        (
+            "HTTP/1.1 307 Moved\r\nLocation: /mcp/\r\nContent-Length: 0\r\n\r\n",
+            307,
+            "which redirects it to `/mcp/`, where it is not judged: give that address with `--to`",
+        ),
+        ("HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n", 404, "correct the path of `--to`"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+            502,
+            "the server broke off its answer: ",
+        ),
+        ("", 502, " has not answered the request: "),
+    ] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = [0; 1024];
+                let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut request).await;
+                let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer.as_bytes()).await;
+            }
+        });
+        let guard = Guard::start(&url, &[]);
+        let client =
+            Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        for _ in 0..2 {
+            let response = post(&client, &guard.url, None, INITIALIZE).send().await.unwrap();
+            assert_eq!(response.status().as_u16(), status, "{answer}");
+        }
+        let reports = guard.stop();
+        assert!(reports.contains(said), "{answer}: {reports}");
+        assert_eq!(reports.lines().count(), 1, "{answer}: {reports}");
+    }
+}
+
+async fn a_client_that_gives_up_is_reported_with_what_it_waited_for() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let guard = Guard::start(&url, &[]);
+    let asked = tokio::spawn(guard.post(None, INITIALIZE).send());
+    // The server has the request, and keeps it.
+    let (mut stream, _) = listener.accept().await.unwrap();
+    tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1024]).await.unwrap();
+    asked.abort();
+    assert!(asked.await.is_err());
+    // The guard closes its side when it has seen that.
+    while tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+    let reports = guard.stop();
+    let said = "guard: session 1: the server had not answered the request 1 when the connection of the client was closed\n";
+    assert_eq!(reports, said);
 }
 
 async fn a_session_may_be_unknown() {

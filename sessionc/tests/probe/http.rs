@@ -81,14 +81,48 @@ pub(crate) fn start(manner: &'static str) -> String {
         for stream in listener.incoming() {
             let (sessions, streams) = (Arc::clone(&sessions), Arc::clone(&streams));
             let streams = manner.starts_with("streams").then_some(streams);
-            let manner = if streams.is_some() { "correct" } else { manner };
-            thread::spawn(move || connection(stream.unwrap(), manner, &sessions, streams.as_deref()));
+            let answers_text = manner == "as text";
+            let manner = if streams.is_some() || answers_text { "correct" } else { manner };
+            let answer = if answers_text { AnswerForm::Text } else { AnswerForm::Events };
+            thread::spawn(move || {
+                connection(stream.unwrap(), (manner, answer), &sessions, streams.as_deref())
+            });
         }
     });
     url
 }
 
-fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions, streams: Option<&Streams>) {
+/// Starts a server that answers each message with this, whatever it is, and closes the connection.
+pub(crate) fn start_refusing(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/counter", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            if request(&mut reader).is_some() {
+                let length = if answer.ends_with("\r\n") { "Content-Length: 0\r\n\r\n" } else { "" };
+                let _ = write!(stream, "{answer}{length}");
+            }
+        }
+    });
+    url
+}
+
+/// What an answer is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AnswerForm {
+    Events,
+    /// A message with the content type of a text.
+    Text,
+}
+
+fn connection(
+    mut stream: TcpStream,
+    (manner, form): (&'static str, AnswerForm),
+    sessions: &Sessions,
+    streams: Option<&Streams>,
+) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some((method, headers, body)) = request(&mut reader) {
         if method == "GET" {
@@ -122,6 +156,9 @@ fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions, 
         let is_malformed = answers.iter().any(|answer| answer["id"].is_null());
         let (status, kind, text) = match answers.as_slice() {
             [] => ("202 Accepted", "application/json", String::new()),
+            [answer] if form == AnswerForm::Text && !is_malformed => {
+                ("200 OK", "text/plain", answer.to_string())
+            }
             [answer] if is_malformed => ("400 Bad Request", "application/json", answer.to_string()),
             answers => {
                 let event = |answer: &Value| format!("event: message\ndata: {answer}\n\n");

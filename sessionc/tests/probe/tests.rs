@@ -49,6 +49,7 @@ const TESTS: [(&str, fn()); 29] = [
         "what_a_server_sends_in_the_stream_of_its_session_is_a_fault",
         what_a_server_sends_in_the_stream_of_its_session_is_a_fault,
     ),
+    ("an_answer_that_no_client_takes_for_one_is_a_fault", an_answer_that_no_client_takes_for_one_is_a_fault),
     ("a_correct_server_over_http_has_no_faults", a_correct_server_over_http_has_no_faults),
     (
         "a_lenient_server_over_http_accepts_what_is_forbidden",
@@ -415,6 +416,15 @@ fn what_a_server_sends_by_itself_over_http_is_a_fault() {
     assert_eq!((&add["message"], &add["after"]), (&"counter/add".into(), &Value::Null));
 }
 
+fn an_answer_that_no_client_takes_for_one_is_a_fault() {
+    let run = probe_over_http("as text");
+    assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+    let [answer] = sent_by_itself(&run).try_into().unwrap();
+    let rule = "has the content type `text/plain`: send `application/json` or `text/event-stream`";
+    assert_eq!((&answer["message"], &answer["rule"]), (&"an answer over HTTP".into(), &rule.into()));
+    assert_eq!((&answer["level"], &answer["after"]), (&"must".into(), &Value::Null));
+}
+
 fn what_a_server_sends_in_the_stream_of_its_session_is_a_fault() {
     // The last one sends it when the session is deleted, and ends the stream.
     for manner in ["streams", "streams late"] {
@@ -562,10 +572,32 @@ fn what_cannot_be_probed_is_said() {
     );
     let unreachable = problem(&[counter, "--url", "http://127.0.0.1:1/counter"]);
     assert!(
-        unreachable.starts_with("sessionc: no session can be opened: the server cannot be reached: "),
+        unreachable.starts_with("sessionc: no session can be opened: the server cannot be reached ("),
         "{unreachable}"
     );
-    assert!(unreachable.ends_with(" before it answered `counter/open`"), "{unreachable}");
+    assert!(unreachable.ends_with("): start it, or correct `--url`"), "{unreachable}");
+    for (answer, said) in [
+        (
+            "HTTP/1.1 302 Found\r\nLocation: /mcp/\r\n",
+            "redirects `counter/open` to `/mcp/` with HTTP 302: give that",
+        ),
+        (
+            "HTTP/1.1 308 Moved\r\nLocation: https://a.example/mcp\r\n",
+            "to `https://a.example/mcp` with HTTP 308: give",
+        ),
+        ("HTTP/1.1 404 Not Found\r\n", "refused `counter/open` with HTTP 404: correct the path of `--url`"),
+        ("HTTP/1.1 401 Unauthorized\r\n", "with HTTP 401: it is probed where it asks for no authorization"),
+        ("HTTP/1.1 500 Oops\r\nContent-Length: 9\r\n\r\n<p>no</p>", "with HTTP 500, and says `<p>no</p>`"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+            "cut the connection off (end of file before message length",
+        ),
+        ("HTTP/1.1 2", "cut the connection off (connection closed before message completed)"),
+    ] {
+        let refused = problem(&[counter, "--url", &super::http::start_refusing(answer)]);
+        let begins = "sessionc: no session can be opened: the server ";
+        assert!(refused.starts_with(begins) && refused.contains(said), "{refused}");
+    }
     assert_eq!(
         problem(&[counter, "--url", "127.0.0.1:1"]),
         "sessionc: `127.0.0.1:1` is not the address of a server: write `http://HOST:PORT/PATH`"

@@ -149,6 +149,7 @@ fn the_command_line() {
             "not_received",
             "malformed_texts",
             "other_type",
+            "content_kind",
             "event_stream",
             "framed",
             "probe",

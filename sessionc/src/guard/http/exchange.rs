@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, response};
 use mcp_protocol_machine::protocol::Side;
@@ -13,22 +13,14 @@ use mcp_runtime::RpcError;
 use super::body::Collected;
 use super::guarded::Guarded;
 use super::refusal::{error, json, refused};
-use super::reply::Reply;
-use super::sessions::Belongs;
+use super::reply::{AwaitedAnswer, Reply};
+use super::sessions::{Belongs, SESSION};
 use super::upstream::{end_to_end, readable, without_length};
+use crate::content_kind::ContentKind;
 use crate::guard::head::requests_in;
 use crate::guard::judge::{Forward, Passed};
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-
-/// What the body of an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ContentKind {
-    Message,
-    Events,
-    Other,
-}
 
 /// Answers a request of a client.
 pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request<Body>) -> Response<Body> {
@@ -126,9 +118,15 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         uri: parts.uri.clone(),
         headers: without_length(parts.headers.clone()),
     };
-    let response = match pass(&guarded, parts, body).await {
+    let awaited = AwaitedAnswer::new(&reply);
+    let response = pass(&guarded, parts, body).await;
+    awaited.has_come();
+    let response = match response {
         Ok(response) => response,
-        Err(problem) => return json(StatusCode::BAD_GATEWAY, reply.fail(&problem)),
+        Err(problem) => {
+            guarded.failures.report(&problem);
+            return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
+        }
     };
     match (&id, response.headers().get(SESSION)) {
         (None, Some(given)) if response.status().is_success() => {
@@ -145,7 +143,7 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
 
 /// Judges the answer to a message of the client.
 async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
-    let (content, status) = (content(response.headers()), response.status());
+    let (content, status) = (ContentKind::of(response.headers()), response.status());
     let guarded = Arc::clone(&reply.guarded);
     if is_compressed(response.headers()) {
         return unreadable(reply, response, "a compressed answer is not judged");
@@ -157,7 +155,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
     let collected = match Collected::read(body, guarded.limit).await {
         Ok(collected) => collected,
         Err(problem) => {
-            let problem = format!("the server broke off its answer: {problem}");
+            let problem = guarded.failures.broke_off(&problem);
             return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
         }
     };
@@ -171,6 +169,9 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
                 || !reply.errors.is_empty() =>
         {
             let is_answered = reply.is_answered_by(&bytes);
+            if is_rejected(status, is_answered) {
+                reply.rejected(status, &parts.headers, &bytes);
+            }
             let (passed, bytes) = reply.message(status, bytes);
             if is_rejected(status, is_answered) {
                 reply.withdraw(&rejected(status));
@@ -189,6 +190,7 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
         collected => {
             if is_rejected(status, false) {
                 // The status rejects what was sent, whatever the body says.
+                reply.rejected(status, &parts.headers, collected.beginning());
                 reply.withdraw(&rejected(status));
             }
             Response::from_parts(parts, collected.into_body())
@@ -250,7 +252,7 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
         Ok(response) => response,
         Err(problem) => return unreachable(problem),
     };
-    if content(response.headers()) != ContentKind::Events || !response.status().is_success() {
+    if ContentKind::of(response.headers()) != ContentKind::Events || !response.status().is_success() {
         return response;
     }
     let stream = match headers.remove(LAST_EVENT) {
@@ -293,15 +295,6 @@ async fn delete(guarded: &Guarded, mut parts: Parts, body: Body) -> Response<Bod
         guarded.sessions.remove(&id);
     }
     response
-}
-
-fn content(headers: &HeaderMap) -> ContentKind {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => ContentKind::Message,
-        "text/event-stream" => ContentKind::Events,
-        _ => ContentKind::Other,
-    }
 }
 
 fn is_compressed(headers: &HeaderMap) -> bool {

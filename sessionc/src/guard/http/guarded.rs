@@ -8,6 +8,7 @@ use axum::http::Request;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::failures::Failures;
 use super::sessions::Sessions;
 use super::upstream::Upstream;
 use crate::guard::judge::Policy;
@@ -24,12 +25,13 @@ pub(super) struct Guarded {
     pub(super) upstream: Upstream,
     /// How many bytes a message may have that is judged.
     pub(super) limit: usize,
+    pub(super) failures: Failures,
     answers: Arc<Semaphore>,
 }
 
 impl Guarded {
-    pub(super) fn new(sessions: Sessions, upstream: Upstream, limit: usize) -> Guarded {
-        Guarded { sessions, upstream, limit, answers: Arc::new(Semaphore::new(ANSWERS)) }
+    pub(super) fn new(sessions: Sessions, upstream: Upstream, limit: usize, failures: Failures) -> Guarded {
+        Guarded { sessions, upstream, limit, failures, answers: Arc::new(Semaphore::new(ANSWERS)) }
     }
 
     /// Why a message is not judged that is too long.

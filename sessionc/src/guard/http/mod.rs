@@ -2,11 +2,12 @@
 //!
 //! - `events.rs`: server-sent events, with their bytes. `upstream.rs`: the server, and which headers it gets.
 //! - `sessions.rs`: the sessions by their ids. `guarded.rs`: both. `body.rs`: bodies that are read to a
-//!   limit.
+//!   limit. `failures.rs`: what keeps messages from arriving.
 //! - `exchange.rs`: one request and its answer. `reply.rs`: judges an answer. `refusal.rs`: answers of the guard itself.
 
 mod body;
 mod exchange;
+mod failures;
 mod guarded;
 mod refusal;
 mod reply;
@@ -24,6 +25,7 @@ use super::judge::Policy;
 use super::session::Outputs;
 use crate::files::Failure;
 use crate::protocol::Chosen;
+use failures::Failures;
 use guarded::Guarded;
 use sessions::Sessions;
 use upstream::Upstream;
@@ -54,7 +56,7 @@ pub(crate) fn run(
         let own = listener.local_addr().map_err(refused)?;
         let upstream = Upstream::new(&addresses.to, own)?;
         let sessions = Sessions::new(chosen, policy, payloads, outputs.clone());
-        let guarded = Arc::new(Guarded::new(sessions, upstream, limit));
+        let guarded = Arc::new(Guarded::new(sessions, upstream, limit, Failures::new(outputs.clone())));
         // A program that reads that it listens may stop it.
         let stopped = asked_to_stop();
         outputs.event(&format!("listens on http://{own}, in front of {}", addresses.to));

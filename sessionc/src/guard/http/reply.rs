@@ -8,17 +8,17 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::uri::Uri;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use futures_util::{StreamExt, stream};
-use mcp_protocol_machine::Excerpt;
 use mcp_protocol_machine::protocol::Side;
 use mcp_runtime::{RequestId, RpcError};
 
 use super::guarded::Guarded;
 use super::refusal::body_of;
-use super::sessions::HttpSession;
+use super::sessions::{HttpSession, SESSION};
+use crate::content_kind::mistake_of_kind;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::EnvelopeHead;
 use crate::guard::judge::{Forward, Judgement, Passed, answer};
-use crate::trace::requests::StreamNumber;
+use crate::trace::stream_progress::StreamNumber;
 
 /// What is wrong with an answer without a body.
 const IS_EMPTY: &str = "is empty: send the reply in it";
@@ -41,6 +41,43 @@ pub(super) struct Reply {
     /// With which the server can be sent something else in the same session.
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
+}
+
+/// Reports that the client has not waited for the answer, unless that has come.
+#[derive(Debug)]
+pub(super) struct AwaitedAnswer {
+    /// Nothing if it has come.
+    session: Option<HttpSession>,
+    asked: Vec<RequestId>,
+}
+
+impl AwaitedAnswer {
+    pub(super) fn new(reply: &Reply) -> AwaitedAnswer {
+        AwaitedAnswer { session: Some(reply.session.clone()), asked: reply.asked.clone() }
+    }
+
+    /// The answer has come, or it is known why not.
+    pub(super) fn has_come(mut self) {
+        self.session = None;
+    }
+}
+
+impl Drop for AwaitedAnswer {
+    fn drop(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        let session = &mut session.lock().session;
+        if session.awaits_any(&self.asked) {
+            session.event(&format!(
+                "the server had not answered the request {} when the connection of the client was closed",
+                shown(&self.asked)
+            ));
+        }
+    }
+}
+
+/// Ids in a sentence.
+fn shown(ids: &[RequestId]) -> String {
+    ids.iter().map(RequestId::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Reply {
@@ -79,17 +116,9 @@ impl Reply {
 
     /// Reports an answer to a request that clients do not take for one, because of its content type.
     pub(super) fn mistake_of_form(&self, headers: &HeaderMap, body: &[u8]) {
-        let kind = headers
-            .get(CONTENT_TYPE)
-            .map(|kind| Excerpt(&String::from_utf8_lossy(kind.as_bytes())).to_string());
-        match kind {
-            _ if body.trim_ascii().is_empty() => self.mistake_of_answer(IS_EMPTY),
-            Some(kind) => self.mistake_of_answer(&format!(
-                "has the content type `{kind}`: send `application/json` or `text/event-stream`"
-            )),
-            None => {
-                self.mistake_of_answer("has no content type: send `application/json` or `text/event-stream`")
-            }
+        match body.trim_ascii().is_empty() {
+            true => self.mistake_of_answer(IS_EMPTY),
+            false => self.mistake_of_answer(&mistake_of_kind(headers)),
         }
     }
 
@@ -107,7 +136,7 @@ impl Reply {
 
     /// The ids of the requests.
     fn requests(&self) -> String {
-        self.asked.iter().map(RequestId::to_string).collect::<Vec<_>>().join(", ")
+        shown(&self.asked)
     }
 
     /// Judges a body that is one message or a batch. Returns what is passed on, with its status.
@@ -142,6 +171,12 @@ impl Reply {
         self.session.lock().session.withdraw(&self.sent, why);
     }
 
+    /// Reports that the server has rejected the message, where the client can do nothing about it.
+    pub(super) fn rejected(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) {
+        let has_session = self.headers.contains_key(SESSION);
+        self.guarded.failures.rejected(status, headers, has_session, body);
+    }
+
     /// Answers the requests with an error in place of the server.
     pub(super) fn fail(&self, problem: &str) -> Vec<u8> {
         self.withdraw(problem);
@@ -173,7 +208,11 @@ impl Reply {
                 }
                 match body.next().await {
                     // A client gets no part of an event that the server has not completed.
-                    Some(bytes) => events.take(&bytes?),
+                    Some(Ok(bytes)) => events.take(&bytes),
+                    Some(Err(problem)) => {
+                        events.reply.guarded.failures.broke_off(&problem);
+                        return Err(problem);
+                    }
                     None => {
                         events.end();
                         let last = Bytes::from(events.cutter.finish());

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::http::HeaderName;
 use mcp_protocol_machine::protocol::Side;
 use mcp_runtime::observer::SharedRounds;
 use serde_json::Value;
@@ -13,7 +14,10 @@ use crate::files::Failure;
 use crate::guard::judge::{Judge, Policy};
 use crate::guard::session::{GuardedSession, Outputs};
 use crate::protocol::Chosen;
-use crate::trace::requests::StreamNumber;
+use crate::trace::stream_progress::StreamNumber;
+
+/// The header with the id of a session.
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// How many sessions are kept: of more, those that were used the longest time ago are forgotten.
 const KEPT: usize = 10_000;

@@ -52,7 +52,7 @@ impl Upstream {
     /// # Errors
     /// If the address is not one of HTTP, or the system has no certificates to trust.
     pub(super) fn new(to: &str, listen: SocketAddr) -> Result<Upstream, Failure> {
-        let uri = address::server(to)?;
+        let uri = address::guarded(to)?;
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
             return Err(Failure::NotAnAddress(to.to_owned()));
         };

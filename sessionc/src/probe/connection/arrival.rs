@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use mcp_protocol_machine::Excerpt;
+
 /// What comes from a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// A message, with the number of the sending that it answers, over HTTP.
     Message(u64, Vec<u8>),
+    /// An HTTP answer whose content type says that it is not one, and what to send instead. What is in it follows.
+    OtherKind(u64, String),
     /// The HTTP answer to a sending is complete.
     Finished(u64),
     /// The HTTP answer to a sending has a status that is not a success.
@@ -19,7 +23,32 @@ pub(crate) enum Arrival {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rejection {
     pub(crate) status: u16,
+    /// Where it redirects to.
+    pub(crate) location: Option<String>,
     pub(crate) body: Vec<u8>,
+}
+
+impl Rejection {
+    /// What has become of a message that is permitted, and what to do about it.
+    pub(crate) fn of_permitted(&self, method: &str) -> String {
+        if let Some(location) = &self.location {
+            return format!(
+                "the server redirects `{method}` to `{}` with HTTP {}: give that address with `--url`",
+                Excerpt(location),
+                self.status
+            );
+        }
+        let refused = format!("the server refused `{method}` with HTTP {}", self.status);
+        let body = String::from_utf8_lossy(self.body.trim_ascii());
+        match self.status {
+            404 | 405 => format!("{refused}: correct the path of `--url`, if messages go to another one"),
+            401 | 403 => format!(
+                "{refused}: it is probed where it asks for no authorization, and knows the name in `--url`"
+            ),
+            _ if body.is_empty() => refused,
+            _ => format!("{refused}, and says `{}`", Excerpt(&body)),
+        }
+    }
 }
 
 /// How a connection ended.
@@ -35,6 +64,8 @@ pub(crate) enum Ending {
     Unreadable(String),
     /// The server cannot be reached over HTTP any more.
     Unreachable(String),
+    /// The server has closed a connection of HTTP before it had sent the answer to its end.
+    CutOff(String),
 }
 
 impl fmt::Display for Ending {
@@ -44,7 +75,8 @@ impl fmt::Display for Ending {
             Ending::Killed(signal) => write!(formatter, "killed by signal {signal}"),
             Ending::Closed => formatter.write_str("closed its output"),
             Ending::Unreadable(problem) => write!(formatter, "wrote what cannot be read: {problem}"),
-            Ending::Unreachable(problem) => write!(formatter, "cannot be reached: {problem}"),
+            Ending::Unreachable(problem) => write!(formatter, "cannot be reached ({problem})"),
+            Ending::CutOff(problem) => write!(formatter, "cut the connection off ({problem})"),
         }
     }
 }

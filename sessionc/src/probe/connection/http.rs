@@ -6,13 +6,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{Client, Response, StatusCode};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::arrival::{Arrival, Ending, Rejection};
+use crate::content_kind::{ContentKind, mistake_of_kind};
 use crate::event_stream::{EventCutter, Piece};
 use crate::probe::head::{Head, REVISION, SESSION, repeated};
 
@@ -77,7 +79,11 @@ impl Http {
     /// If the HTTP client cannot be made.
     pub(super) fn new(url: &str) -> io::Result<Http> {
         // Each session has connections of its own, as each client has.
-        let client = Client::builder().no_proxy().build().map_err(io::Error::other)?;
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(Policy::custom(redirect))
+            .build()
+            .map_err(io::Error::other)?;
         // What a server sends is limited for each answer, and a session has a few of them.
         let (answers, arrivals) = mpsc::unbounded_channel();
         let (headers, stream, work) = (HeaderMap::new(), SessionStream::default(), JoinSet::new());
@@ -112,11 +118,14 @@ impl Http {
             .body(bytes);
         let (answers, number) = (self.answers.clone(), self.sent);
         tokio::spawn(async move {
-            let last = match request.send().await {
-                Ok(response) => read(response, number, &answers).await,
-                Err(error) => Err(error),
+            let ending = match request.send().await {
+                Ok(response) => {
+                    read(response, number, &answers).await.map_err(|error| Ending::CutOff(reason(&error)))
+                }
+                Err(error) if error.is_connect() => Err(Ending::Unreachable(reason(&error))),
+                Err(error) => Err(Ending::CutOff(reason(&error))),
             };
-            let last = last.unwrap_or_else(|error| Arrival::Ended(Ending::Unreachable(reason(&error))));
+            let last = ending.unwrap_or_else(Arrival::Ended);
             // The session may be over already.
             let _ = answers.send(Read::Arrival(last));
         });
@@ -215,10 +224,23 @@ async fn all_done(work: &mut JoinSet<()>, stream: &SessionStream) {
     while work.join_next().await.is_some() {}
 }
 
+/// How many times a message is redirected.
+const REDIRECTED: usize = 5;
+
+/// Follows where a server redirects to with the message, and not without it, as 301, 302 and 303 would have it.
+fn redirect(attempt: Attempt<'_>) -> Action {
+    let keeps_message =
+        matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let is_reachable = attempt.url().scheme() == "http" || cfg!(feature = "tls");
+    match keeps_message && is_reachable && attempt.previous().len() <= REDIRECTED {
+        true => attempt.follow(),
+        false => attempt.stop(),
+    }
+}
+
 /// Whether an answer is a stream of events.
 fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")))
+    ContentKind::of(response.headers()) == ContentKind::Events
 }
 
 /// Reads an answer. Returns what is to be said last.
@@ -229,6 +251,10 @@ async fn read(
 ) -> Result<Arrival, reqwest::Error> {
     let status = response.status();
     let is_stream = is_stream(&response);
+    let is_other = ContentKind::of(response.headers()) == ContentKind::Other;
+    let mistake = is_other.then(|| mistake_of_kind(response.headers()));
+    let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
+    let location = location.map(|location| String::from_utf8_lossy(location.as_bytes()).into_owned());
     if let Some(id) = response.headers().get(SESSION).filter(|_| status.is_success()) {
         let _ = answers.send(Read::Session(id.clone()));
     }
@@ -250,9 +276,12 @@ async fn read(
         }
     }
     if !status.is_success() {
-        return Ok(Arrival::Rejected(number, Rejection { status: status.as_u16(), body }));
+        return Ok(Arrival::Rejected(number, Rejection { status: status.as_u16(), location, body }));
     }
     if !body.trim_ascii().is_empty() {
+        if let Some(mistake) = mistake {
+            let _ = answers.send(Read::Arrival(Arrival::OtherKind(number, mistake)));
+        }
         let _ = answers.send(Read::Arrival(Arrival::Message(number, body)));
     }
     Ok(Arrival::Finished(number))

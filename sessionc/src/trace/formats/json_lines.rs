@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::document::without_place;
 use super::elements::for_each_element;
+use super::journal;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
 
@@ -25,6 +26,8 @@ struct Envelope<'a> {
     msg: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "sessionId", alias = "session_id")]
     session: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    stream: Option<&'a RawValue>,
     #[serde(borrow, default)]
     base64: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -51,10 +54,15 @@ struct EnvelopeParts<'a> {
     direction: Option<Part<'a>>,
     message: Option<Part<'a>>,
     session: Option<Part<'a>>,
+    /// The number of the stream in which `sessionc guard` has heard the message.
+    stream: Option<Part<'a>>,
     /// What few lines have. Most lines need no room for it.
     rare: Option<Box<RareParts<'a>>>,
-    /// It has a member that messages have.
+    /// It has the member by which messages are known, or others that messages have and none that they do not have: what
+    /// programs log may have an `id` or a `method`, too.
     seems_message: bool,
+    /// It has a method and params, and other members: a message without `jsonrpc`, if it has no message in it.
+    seems_request: bool,
 }
 
 /// What only the records of `sessionc guard` and the logs of VS Code have, and few lines of them.
@@ -115,11 +123,14 @@ impl<'a> EnvelopeParts<'a> {
     fn of_value(line: JsonValue<'a>) -> Option<EnvelopeParts<'a>> {
         let mut parts = EnvelopeParts::default();
         let (mut is_lsp, mut lsp_type) = (false, None);
+        let (mut is_marked, mut is_alike, mut has_others) = (false, false, false);
+        let (mut method, mut has_params) = (None, false);
         for (key, value) in line.plain_members()? {
             match key {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
                 "msg" | "message" | "payload" => parts.message = Some(Part::Read(value)),
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
+                "stream" => parts.stream = Some(Part::Read(value)),
                 "base64" => parts.rare().base64 = Some(Part::Read(value)),
                 "by" => parts.rare().by = Some(Part::Read(value)),
                 "not_received" => parts.rare().not_received = Some(Part::Read(value)),
@@ -127,12 +138,19 @@ impl<'a> EnvelopeParts<'a> {
                 "not_recorded" => parts.rare().not_recorded = Some(Part::Read(value)),
                 "mistake_of" => parts.rare().mistake_of = Some(Part::Read(value)),
                 "exited" => parts.rare().exited = Some(Part::Read(value)),
-                "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
+                "jsonrpc" => is_marked = true,
+                "method" => method = Some(value),
+                "id" | "result" => is_alike = true,
+                "params" => has_params = true,
+                "error" => {}
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
-                _ => {}
+                _ => has_others = true,
             }
         }
+        is_alike |= method.is_some();
+        parts.seems_message = is_marked || (is_alike && !has_others && !parts.has_any());
+        parts.seems_request = has_params && !parts.seems_message && method.is_some_and(|it| !is_of_http(it));
         if is_lsp {
             parts.direction = parts.direction.or(lsp_type);
         }
@@ -142,6 +160,11 @@ impl<'a> EnvelopeParts<'a> {
     #[cold]
     fn rare(&mut self) -> &mut RareParts<'a> {
         self.rare.get_or_insert_default()
+    }
+
+    /// Whether it has a member of an envelope.
+    fn has_any(&self) -> bool {
+        self.direction.is_some() || self.message.is_some() || self.session.is_some()
     }
 
     fn is_envelope(&self) -> bool {
@@ -178,6 +201,7 @@ impl<'a> EnvelopeParts<'a> {
             direction: part(envelope.dir.or(envelope.lsp_type.filter(|_| envelope.is_lsp.is_some()))),
             message: part(envelope.msg),
             session: part(envelope.session),
+            stream: part(envelope.stream),
             rare: Some(Box::new(RareParts {
                 base64: part(envelope.base64),
                 by: part(envelope.by),
@@ -189,6 +213,7 @@ impl<'a> EnvelopeParts<'a> {
             })),
             // What else it has is not looked at.
             seems_message: true,
+            seems_request: false,
         })
     }
 }
@@ -268,6 +293,9 @@ pub(super) fn read_value(
     }
 }
 
+/// The bytes of `"jsonrpc"` as `tshark -T json` shows them.
+const BYTES_OF_MARK: &[u8] = b"22:6a:73:6f:6e:72:70:63:22";
+
 /// How deep in what a program logs a message is looked for.
 const DEEPEST: usize = 4;
 
@@ -279,10 +307,19 @@ fn read_logged(
     parts: &EnvelopeParts<'_>,
     reader: &mut impl LogReader,
 ) -> Result<Option<LoggedText>, String> {
+    if let Some(text) = journal::text(object)? {
+        let said = SaidAround::default();
+        return Ok(Some(text).filter(|text| text.contains("jsonrpc")).map(|text| LoggedText { text, said }));
+    }
+    if memchr::memmem::find(object.written().as_bytes(), BYTES_OF_MARK).is_some() {
+        return Err("the object shows the bytes of a message as numbers: `tshark -r FILE -q -z follow,tcp,ascii,0` writes the \
+                    text of the first connection, and with 1, 2, … that of the next ones"
+            .to_owned());
+    }
     let words = parts.message.filter(|_| parts.is_envelope());
     let marks = |text: &str| memchr::memmem::find_iter(text.as_bytes(), b"jsonrpc").count();
     if marks(object.written()) == words.map_or(0, |words| marks(words.written())) {
-        if words.is_some() {
+        if words.is_some() || parts.seems_request {
             read_parts(place, || object.into(), parts, reader);
         }
         return Ok(None);
@@ -300,6 +337,12 @@ fn read_logged(
                 .to_owned(),
         }),
     }
+}
+
+/// Whether this is a method of HTTP, as in what servers log of requests: `POST`.
+#[cold]
+fn is_of_http(method: JsonValue<'_>) -> bool {
+    method.text().is_some_and(|method| method.bytes().all(|byte| byte.is_ascii_uppercase()))
 }
 
 /// The elements of the lists in which an object has messages, as `jq` names them: `.hits.hits[]`.
@@ -426,7 +469,11 @@ fn read_parts<'a>(
         return;
     };
     let is_of_guard = rare.and_then(|rare| rare.by).and_then(Part::text).is_some_and(|by| by == "guard");
-    let kind = if is_of_guard { RecordKind::ByGuard } else { RecordKind::Sent };
+    let stream = || parts.stream.and_then(|stream| stream.written().parse().ok());
+    let kind = match is_of_guard {
+        true => RecordKind::ByGuard,
+        false => stream().map_or(RecordKind::Sent, RecordKind::InStream),
+    };
     let record = Record { place, sender, session, kind, message: message.message() };
     match message.text() {
         // What was not JSON, or was recorded without a look at it.
@@ -599,6 +646,34 @@ mod tests {
         ] {
             let notes = notes(&object);
             assert!(notes.broken[0].1.contains(&format!("`jq -c '{path}' FILE |")), "{notes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_logged_may_have_members_of_messages() {
+        let one = r#"{"jsonrpc":"2.0","method":"a"}"#;
+        let shown = Value::from(one);
+        for (line, message) in [
+            (format!(r#"{{"id":"7","source":"lambda","line":{shown}}}"#), None),
+            (format!(r#"{{"method":"POST","path":"/mcp","params":{one}}}"#), Some(one)),
+            (
+                format!(r#"{{"req":{{"id":1,"method":"POST","url":"/mcp","body":{one}}},"res":null}}"#),
+                Some(one),
+            ),
+            (r#"{"id":1,"method":"GET","params":{},"level":3}"#.to_owned(), None),
+            (r#"{"id":1,"result":"ok","level":3}"#.to_owned(), None),
+        ] {
+            let notes = notes(&line);
+            let messages = notes.messages.iter().map(|(_, _, message)| message.as_str());
+            assert_eq!(
+                (messages.collect::<Vec<_>>(), notes.broken),
+                (Vec::from_iter(message), vec![]),
+                "{line}"
+            );
+        }
+        // Without `jsonrpc`, and no other message is in it.
+        for line in [r#"{"id":1,"method":"a"}"#, r#"{"id":1,"method":"a","params":{},"extra":1}"#] {
+            assert_eq!(notes(line).messages.len(), 1, "{line}");
         }
     }
 

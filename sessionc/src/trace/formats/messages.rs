@@ -5,7 +5,6 @@ use serde_json::value::RawValue;
 
 use super::client_logs::{ClientLine, ClientLog};
 use super::inspector::Export;
-use super::json_lines::LoggedText;
 use super::record::{Broken, LogReader, Place};
 use super::said_around::SaidAround;
 use super::spread::Spread;
@@ -37,6 +36,7 @@ impl<R: LogReader> Messages<'_, R> {
     /// Takes a line, or an object that begins there.
     pub(super) fn take(&mut self, place: Place, text: &[u8], is_whole: bool) {
         if let Err(problem) = self.try_take(place, text) {
+            let is_whole = is_whole || json_lines::is_object(text.trim_ascii());
             let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
             // What a program writes for people has no brackets.
             let may_be_message = memchr::memchr(b'{', text).is_some();
@@ -80,10 +80,7 @@ impl<R: LogReader> Messages<'_, R> {
     fn take_json(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
         match json_lines::read(place, text, &mut self.json, self.reader) {
             Ok(None) => Ok(()),
-            Ok(Some(LoggedText { text, said })) => {
-                let mut reader = said.fill(self.reader);
-                text::read(place, text.as_bytes(), &mut self.json, &mut reader).map(drop)
-            }
+            Ok(Some(logged)) => text::read_logged(place, &logged, &mut self.json, self.reader).map(drop),
             Err(problem) => self.take_several(place, text).ok_or(problem)?,
         }
     }

@@ -2,10 +2,12 @@
 
 mod chunked;
 mod client_logs;
+mod colours;
 mod document;
 pub(crate) mod elements;
 mod har;
 mod inspector;
+mod journal;
 mod json_lines;
 mod list;
 mod messages;
@@ -27,6 +29,7 @@ use mcp_runtime::observer::JsonReader;
 use serde::de::IgnoredAny;
 
 use client_logs::ClientLog;
+use colours::without_colours;
 use messages::{Format, Messages};
 use pieces::{ContainerPiece, Pieces};
 use record::{Broken, LogReader, Place};
@@ -73,7 +76,8 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
             messages.reader.broken(Broken { place, may_be_message: true, problem });
             continue;
         };
-        let text = text.strip_prefix(BOM).unwrap_or(text);
+        let text = without_colours(text.strip_prefix(BOM).unwrap_or(text));
+        let text = &*text;
         if matches!(text.first(), Some(b'<' | b'>'))
             && let Some(header) = BlockHeader::of(text)
         {

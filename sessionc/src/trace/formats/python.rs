@@ -1,6 +1,8 @@
 //! Messages as Python shows them: dictionaries, `{'jsonrpc': '2.0', 'id': 1, 'params': None}`; objects of the Python
 //! SDK, `JSONRPCRequest(method='ping', params=None, jsonrpc='2.0', id=1)`; and bytes, `b'{"jsonrpc":"2.0","id":1}'`.
 
+use serde::de::IgnoredAny;
+
 /// How deep lists and dictionaries may lie in one another.
 const DEEPEST: usize = 128;
 
@@ -82,6 +84,17 @@ pub(super) fn bytes(prefix: &[u8], rest: &[u8]) -> Option<String> {
         }
     }
     String::from_utf8(text).ok()
+}
+
+/// The text of a line that is shown with quotes, if it is JSON: `'{"jsonrpc":"2.0","id":1}'`.
+///
+/// `prefix` has the first quote.
+pub(super) fn text(prefix: &[u8], rest: &str) -> Option<String> {
+    prefix.ends_with(b"'").then_some(())?;
+    let mut reader = Reader { rest: &format!("'{rest}"), json: String::new() };
+    reader.string()?;
+    let text: String = serde_json::from_str(&reader.json).ok()?;
+    serde_json::from_str::<IgnoredAny>(&text).is_ok().then_some(text)
 }
 
 /// The quote of the bytes that begin in a text and do not end in it.

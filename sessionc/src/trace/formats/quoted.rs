@@ -1,5 +1,6 @@
-//! Messages with their quotes written as text: `{\"jsonrpc\": \"2.0\"}` of programs that show a text, and
-//! `{""jsonrpc"": ""2.0""}` of tables; or with each backslash written twice, as `socat -v` shows bytes.
+//! Messages with their quotes written as text: `{\"jsonrpc\": \"2.0\"}` of programs that show a text,
+//! `{\x22jsonrpc\x22: \x222.0\x22}` of nginx, and `{""jsonrpc"": ""2.0""}` of tables; or with each backslash written twice, as
+//! `socat -v` shows bytes.
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -10,6 +11,8 @@ pub(super) fn object(text: &str) -> Option<String> {
     let unquoted = if inside.starts_with("\\\"") {
         // It ends with the text that it stands in, or with the line.
         first::<String>(&format!("\"{text}\""))?
+    } else if inside.starts_with("\\x22") {
+        text.replace("\\x22", "\"").replace("\\x5C", "\\")
     } else if inside.starts_with("\"\"") {
         text.replace("\"\"", "\"")
     } else if text.contains("\\\\") {
@@ -40,9 +43,11 @@ mod tests {
     fn quotes_are_taken_away_once() {
         let plain = r#"{"a": "say \"x\"", "b": "\\", "c": ""}"#;
         let escaped = plain.replace('\\', "\\\\").replace('"', "\\\"");
+        let numbered = plain.replace('\\', "\\x5C").replace('"', "\\x22");
         let doubled = plain.replace('"', "\"\"");
         for behind in ["", "\"", "\", 7", "\",\"more\""] {
             assert_eq!(object(&format!("{escaped}{behind}")).as_deref(), Some(plain), "{behind}");
+            assert_eq!(object(&format!("{numbered}{behind}")).as_deref(), Some(plain), "{behind}");
             assert_eq!(object(&format!("{doubled}{behind}")).as_deref(), Some(plain), "{behind}");
         }
         assert_eq!(object(&plain.replace('\\', "\\\\")).as_deref(), Some(plain));

@@ -33,7 +33,9 @@ pub(crate) enum RecordKind {
     Sent,
     /// A side has sent it, in a stream of which the log does not say when its messages came.
     Streamed,
-    /// The same, in a stream that goes on where another one has ended.
+    /// The same, in the stream with this number. What the streams of a session have sent may overtake each other.
+    InStream(u64),
+    /// A side has sent it, in a stream without a time that goes on where another one has ended.
     Resumed,
     /// A guard has written it in the name of a side.
     ByGuard,
@@ -51,7 +53,7 @@ impl RecordKind {
     /// Whether a side has sent it, at whatever time.
     pub(crate) fn is_sent(self) -> bool {
         match self {
-            RecordKind::Sent | RecordKind::Streamed | RecordKind::Resumed => true,
+            RecordKind::Sent | RecordKind::Streamed | RecordKind::InStream(_) | RecordKind::Resumed => true,
             RecordKind::ByGuard
             | RecordKind::NotReceived
             | RecordKind::Begins

@@ -11,17 +11,17 @@ pub(super) struct SaidAround {
 
 impl SaidAround {
     /// A reader of messages that do not say it themselves.
-    pub(super) fn fill<'r, R: LogReader>(&'r self, reader: &'r mut R) -> impl LogReader + 'r {
+    pub(super) fn fill<'r, R: LogReader + ?Sized>(&'r self, reader: &'r mut R) -> impl LogReader + 'r {
         Filled { said: self, reader }
     }
 }
 
-struct Filled<'r, R> {
+struct Filled<'r, R: ?Sized> {
     said: &'r SaidAround,
     reader: &'r mut R,
 }
 
-impl<R: LogReader> LogReader for Filled<'_, R> {
+impl<R: LogReader + ?Sized> LogReader for Filled<'_, R> {
     fn message(&mut self, record: Record<'_>) {
         let sender = match (record.sender, self.said.sender) {
             (Sender::Unsaid, Some(sender)) => sender,

@@ -7,7 +7,10 @@ use mcp_runtime::observer::{JsonReader, JsonValue, MessageText};
 use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
+use super::colours::without_colours;
+use super::json_lines::LoggedText;
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
+use super::said_around::SaidAround;
 use super::{json_lines, python, quoted, words};
 
 /// How many places of a line are tried.
@@ -55,7 +58,11 @@ pub(super) fn read(
             }
             Some(Err(error)) if rest.starts_with(b"{") && seems_message(rest) => {
                 let shown = str::from_utf8(rest).ok();
-                match shown.and_then(|rest| python::dictionary(rest).or_else(|| quoted::object(rest))) {
+                let unquoted = |rest| {
+                    let text = python::text(prefix, rest);
+                    text.or_else(|| python::dictionary(rest)).or_else(|| quoted::object(rest))
+                };
+                match shown.and_then(unquoted) {
                     Some(json) if is_message(&json) => {
                         reader.message(record(place, prefix, json.as_bytes().into()));
                         return Ok(true);
@@ -87,9 +94,52 @@ fn take(
     if json_lines::is_envelope(text, value) {
         return json_lines::read_value(place, text, value, reader).map(|_| true);
     }
+    if value.is_some_and(|value| value.member("jsonrpc").is_none()) && json_lines::is_logged(text.as_bytes())
+    {
+        return take_logged(place, prefix, text, value, reader);
+    }
     let message = value.map_or(text.as_bytes().into(), MessageText::from);
     reader.message(record(place, prefix, message));
     Ok(true)
+}
+
+/// Takes the message that is a member of an object behind some words, as loggers write what they were given with a text.
+#[cold]
+fn take_logged(
+    place: Place,
+    prefix: &[u8],
+    text: &str,
+    value: Option<JsonValue<'_>>,
+    reader: &mut impl LogReader,
+) -> Result<bool, String> {
+    let sender = Some(sender(prefix)).filter(|sender| *sender != Sender::Unsaid);
+    let said = SaidAround { sender, session: None };
+    // One type of readers, however deep texts lie in one another.
+    let reader: &mut dyn LogReader = reader;
+    let mut reader = said.fill(reader);
+    let logged = json_lines::read_value(place, text, value, &mut reader)?;
+    logged.map_or(Ok(true), |logged| read_logged(place, &logged, &mut JsonReader::default(), &mut reader))
+}
+
+/// Finds the messages in a text that a program has logged as a member of an object, and returns whether there is one. What was
+/// said in several events has each of them on a line of its own.
+pub(super) fn read_logged(
+    place: Place,
+    logged: &LoggedText,
+    json: &mut JsonReader,
+    reader: &mut dyn LogReader,
+) -> Result<bool, String> {
+    let mut reader = logged.said.fill(reader);
+    let text = without_colours(logged.text.as_bytes());
+    let lines = || text.split(|byte| *byte == b'\n').filter(|line| seems_message(line));
+    if lines().nth(1).is_none() {
+        return read(place, &text, json, &mut reader);
+    }
+    let mut is_there = false;
+    for (entry, line) in (1..).zip(lines()) {
+        is_there |= read(Place { entry: Some(entry), ..place }, line, json, &mut reader)?;
+    }
+    Ok(is_there)
 }
 
 /// What the Python SDK says of a message of the client that it has logged as bytes before.
@@ -201,12 +251,22 @@ fn sender(prefix: &[u8]) -> Sender {
     let mut nearest: Option<(usize, &SenderWords)> = None;
     for found in FINDER.words.find_overlapping_iter(prefix) {
         let Some(words) = FINDER.meaning.get(found.pattern().as_usize()) else { continue };
+        if is_within_word(prefix, found.start()) {
+            continue;
+        }
         let rank = (words.names_a_side, found.start());
         if nearest.is_none_or(|(start, nearest)| (nearest.names_a_side, start) <= rank) {
             nearest = Some((found.start(), words));
         }
     }
     nearest.map_or(Sender::Unsaid, |(_, words)| words.sender)
+}
+
+/// Whether what stands at a place is a part of a longer word, as in `thread` and `resources/read`. `onRead` is two words.
+fn is_within_word(text: &[u8], place: usize) -> bool {
+    let before = place.checked_sub(1).and_then(|before| text.get(before));
+    let begins = text.get(place).is_some_and(u8::is_ascii_lowercase);
+    begins && before.is_some_and(|before| *before == b'/' || before.is_ascii_alphanumeric())
 }
 
 /// Words that say who sends a message, in whatever case they are written.
@@ -305,8 +365,11 @@ mod tests {
             ("[supergateway] Stdio → SSE: ", client),
             ("[supergateway] SSE → Stdio: ", server),
             ("write: ", Sender::Writer),
-            ("\u{1b}[32mread\u{1b}[0m: ", Sender::Peer),
+            ("read: ", Sender::Peer),
             ("[2026-01-01] {a} ", Sender::Unsaid),
+            ("[main thread] ", Sender::Unsaid),
+            ("[e] --> resources/read[4] ", Sender::Writer),
+            ("onRead: ", Sender::Peer),
         ] {
             let line = format!("{prefix}{{\"jsonrpc\":\"2.0\",\"method\":\"a\"}} {{ metadata: undefined }}");
             assert_eq!(is(&line), [sender], "{prefix}");

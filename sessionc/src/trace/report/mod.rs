@@ -25,6 +25,8 @@ pub(crate) struct TraceReport {
     format: FindingFormat,
     /// The log that is judged.
     path: PathBuf,
+    /// How many logs were judged, with this one.
+    logs: usize,
     findings: Vec<sarif::LogResult>,
     /// What shows how far the work is: it makes room for what is printed.
     line: Rc<TerminalLine>,
@@ -34,12 +36,13 @@ pub(crate) struct TraceReport {
 
 impl TraceReport {
     pub(crate) fn new(format: FindingFormat, line: Rc<TerminalLine>) -> TraceReport {
-        TraceReport { format, path: PathBuf::new(), findings: Vec::new(), line, failure: None }
+        TraceReport { format, path: PathBuf::new(), logs: 0, findings: Vec::new(), line, failure: None }
     }
 
     /// What follows is found in this log.
     pub(crate) fn begin(&mut self, path: &Path) {
         self.path = shown(path).to_path_buf();
+        self.logs += 1;
     }
 
     /// The log is over.
@@ -63,7 +66,7 @@ impl TraceReport {
         match self.format {
             // Nothing was judged, and an error says why.
             FindingFormat::Text if all.sessions == 0 => {}
-            FindingFormat::Text => self.print_text(&text::end(all)),
+            FindingFormat::Text => self.print_text(&text::end(all, self.logs)),
             FindingFormat::Json => {}
             FindingFormat::Sarif => self.print(&sarif::log(&log::rules(), &self.findings)),
         }

@@ -95,10 +95,18 @@ pub(super) fn summary(path: &Path, summary: &Summary) -> String {
     text
 }
 
-/// The last line.
-pub(super) fn end(all: &Summary) -> String {
+/// What to do where a log may go on in another one.
+const JOIN: &str = "each log is judged by itself: if they are parts of one, as those that were rotated are, join them, the oldest \
+                    first, with `cat OLDER NEWER | sessionc trace … -`\n";
+
+/// The last line. Above it stands what to do if the logs may be parts of one.
+pub(super) fn end(all: &Summary, logs: usize) -> String {
     let findings = counted(all.must + all.should, "finding");
-    format!("{findings}: {} must, {} should\n", all.must, all.should)
+    let end = format!("{findings}: {} must, {} should\n", all.must, all.should);
+    match logs > 1 && all.begins_within {
+        true => format!("{JOIN}{end}"),
+        false => end,
+    }
 }
 
 fn place(path: &Path, place: Place) -> String {

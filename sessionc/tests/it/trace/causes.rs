@@ -382,6 +382,7 @@ fn a_step_that_was_not_understood_is_not_missing() {
         ("method", |step| step["id"] = json!(7_777)),
         ("form", |step| remove(step, "jsonrpc")),
         ("form", |step| step["method"] = json!(5)),
+        ("form", |step| step["method"] = Value::Null),
     ] {
         let mut log = log.clone();
         spoil(&mut log[line - 1].1);
@@ -425,7 +426,9 @@ fn a_client_that_does_not_wait_for_the_first_reply_is_to_blame_and_the_server_is
     late.retain(|(is_client, _)| *is_client);
     let found = trace(written(&late));
     assert_eq!(found.places(), [], "{found:?}");
-    assert!(found.unobserved().contains(&"any message of the server"), "{found:?}");
+    let missing =
+        "any message of the server: record both sides in one log, as `sessionc guard --record` does";
+    assert!(found.unobserved().contains(&missing), "{found:?}");
 }
 
 #[test]

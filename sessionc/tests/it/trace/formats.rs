@@ -673,3 +673,25 @@ fn progress_is_compared_where_its_streams_have_one_order() {
         whole["log"]["entries"].as_array_mut().unwrap().pop();
     }
 }
+
+/// The record of a guard over HTTP says in which stream a message came.
+#[test]
+fn progress_in_a_record_is_compared_in_its_stream() {
+    let start: Vec<_> = messages("real-ts240-se").into_iter().take(3).collect();
+    let params = json!({ "name": "x", "_meta": { "progressToken": "t" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": params });
+    let report = |progress: u8| {
+        let params = json!({ "progressToken": "t", "progress": progress });
+        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+    };
+    let reply = json!({ "jsonrpc": "2.0", "id": 70, "result": { "content": [] } });
+    for (other, expected) in [(2, vec![]), (1, vec![6, 8])] {
+        let mut log = written(&start);
+        let said = [(1, report(1)), (other, report(1)), (1, reply.clone()), (other, report(2))];
+        log.push_str(&format!("{}\n", json!({ "dir": "c2s", "msg": call, "stream": 9 })));
+        for (stream, message) in said {
+            log.push_str(&format!("{}\n", json!({ "dir": "s2c", "msg": message, "stream": stream })));
+        }
+        assert_eq!(trace(&log).lines(), expected, "{log}");
+    }
+}

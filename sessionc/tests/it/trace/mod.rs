@@ -6,6 +6,7 @@ mod causes;
 mod command;
 mod formats;
 mod guide;
+mod loggers;
 mod methods;
 mod own;
 mod places;

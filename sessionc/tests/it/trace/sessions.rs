@@ -116,7 +116,9 @@ fn a_log_of_one_side_says_what_was_not_observed() {
     let all = messages("whole-2025-11-25");
     let client: Vec<Message> = all.into_iter().filter(|(is_client, _)| *is_client).take(1).collect();
     let found = trace(written(&client));
-    assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec!["any message of the server"]));
+    let missing =
+        "any message of the server: record both sides in one log, as `sessionc guard --record` does";
+    assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec![missing]));
 }
 
 #[test]
@@ -389,4 +391,31 @@ fn sessions_without_their_beginnings_are_counted() {
     let found = trace(log);
     let said = "the beginning of 5 sessions, the first of them in line 1: judged from the state `Active` on, with any capability";
     assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec![said]));
+}
+
+/// Whether the client counts its ids from the start again or goes on with them, what the server says before it has answered is of
+/// the session that begins.
+#[test]
+fn what_a_server_says_while_it_is_opened_again_is_of_the_session_that_begins() {
+    let start: Vec<Message> = messages("real-ts240-se").into_iter().take(3).collect();
+    let said = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": "up" } });
+    let with = |id: u64, capabilities: Value| {
+        let mut session = start.clone();
+        session[0].1["id"] = id.into();
+        session[1].1["id"] = id.into();
+        session[1].1["result"]["capabilities"] = capabilities;
+        session
+    };
+    let ping = |id: u64| {
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+        [(true, json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })), (false, answer)]
+    };
+    for id in [0, 7] {
+        let mut next = with(id, json!({ "logging": {} }));
+        next.insert(1, (false, said.clone()));
+        let log = [with(0, json!({})), ping(1).to_vec(), next, ping(id + 1).to_vec()].concat();
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(7, "capability".to_owned())], "{id}: {found:#?}");
+        assert_eq!((&found.findings[0]["level"], found.code), (&json!("should"), 0), "{id}: {found:#?}");
+    }
 }
