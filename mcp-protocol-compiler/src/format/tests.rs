@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Dialect, Literal};
 
 use crate::ast::*;
 use crate::parser::{self, words};
@@ -331,10 +331,9 @@ fn item() -> impl Strategy<Value = Item> {
     let only = prop::option::of(prop::option::of(way));
     let key = (mark(), place).prop_map(|(open, place)| KeyField { open, place });
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
-    let envelope = (mark(), mark(), mark()).prop_map(|(batch, without_jsonrpc, reuses_ids)| Envelope {
-        batch,
-        without_jsonrpc,
-        reuses_ids,
+    let dialect = prop_oneof![Just(Dialect::WithoutJsonrpc), Just(Dialect::Version1)];
+    let envelope = (mark(), mark(), dialect, mark()).prop_map(|(batch, place, dialect, reuses_ids)| {
+        Envelope { batch, dialect: place.map(|place| (place, dialect)), reuses_ids }
     });
     let kind =
         prop_oneof![
