@@ -5,6 +5,7 @@ use mcp_protocol_machine::protocol::{Literal, position};
 use crate::ast::{BUILT_IN, ConditionValue, JsonPath, Name, built_in_meant};
 use crate::declarations::{Alternative, Position};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange, shorten};
+use crate::parser::MALFORMED_SHAPE;
 use crate::source::Span;
 use crate::suggest::nearest;
 
@@ -84,6 +85,34 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
         .label("again")
         .also(first, "first here")
         .help("keep one of them")
+}
+
+/// `1 as Ok` where it is not one of several values, and `true as Yes`.
+pub fn variant_of_nothing(name: &Name, at: Span, literal: &Literal) -> Diagnostic {
+    let label = match literal {
+        Literal::Bool(_) => "`true | false` is `bool`, which has no variants",
+        Literal::Int(_) | Literal::Text(_) => {
+            "only one of several values, as in `1 as Ok | 2 as Failed`, becomes a variant"
+        }
+    };
+    Diagnostic::error(MALFORMED_SHAPE, name.span, "a name of a variant where there is none")
+        .label(label)
+        .suggest("delete it", [Edit::replace(at, crate::format::literal(literal))])
+}
+
+/// A name that two variants of one union have.
+pub fn variant_twice(second: &Name, first: Span) -> Diagnostic {
+    Diagnostic::error(
+        MALFORMED_SHAPE,
+        second.span,
+        format!("two variants of one shape are called `{}` in Rust", shorten(&second.text)),
+    )
+    .label("again")
+    .also(first, "first here")
+    .suggest(
+        format!("choose another name, for instance `{}2`", shorten(&second.text)),
+        [Edit::after(second.span, "2")],
+    )
 }
 
 /// A label that two positions of one tuple have.

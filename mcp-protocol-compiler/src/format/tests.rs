@@ -243,7 +243,10 @@ fn shape() -> impl Strategy<Value = Shape> {
         prop::sample::select(&BUILT_IN[..]).prop_map(|text| Name { text: text.to_owned(), span: span() }),
         name().prop_filter("a map has a shape behind it", |name| name.text != "map"),
     ];
-    let leaf = prop_oneof![named.clone().prop_map(ShapeKind::Named), literal().prop_map(ShapeKind::Literal)];
+    let leaf = prop_oneof![
+        named.clone().prop_map(ShapeKind::Named),
+        (literal(), prop::option::of(name())).prop_map(|(value, name)| ShapeKind::Literal(value, name))
+    ];
     let kind = leaf.prop_recursive(4, 24, 4, move |inner| {
         let shape = inner.prop_map(|kind| Shape { kind, span: span() });
         let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
@@ -290,7 +293,10 @@ fn payload_shape() -> impl Strategy<Value = Shape> {
     let kind = |kind| Shape { kind, span: span() };
     let built_in = prop::sample::select(&BUILT_IN[..])
         .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
-    let literal = || literal().prop_map(move |literal| kind(ShapeKind::Literal(literal)));
+    let literal = || {
+        (literal(), prop::option::of(name()))
+            .prop_map(move |(value, name)| kind(ShapeKind::Literal(value, name)))
+    };
     let of = built_in.clone();
     prop_oneof![
         4 => record(),

@@ -122,7 +122,15 @@ impl Parser<'_> {
 
     /// One alternative of a shape.
     pub(super) fn shape_part(&mut self) -> Shape {
-        let part = self.plain_part();
+        let mut part = self.plain_part();
+        if let ShapeKind::Literal(_, name) = &mut part.kind
+            && self.word() == "as"
+            && !self.token().starts_line
+        {
+            self.bump();
+            *name = self.name("the variant", "write `1 as Ok`");
+            part.span = part.span.to(self.previous());
+        }
         self.brackets_behind(part)
     }
 
@@ -132,7 +140,7 @@ impl Parser<'_> {
         }
         let start = self.span();
         let kind = match self.kind() {
-            Kind::Text => ShapeKind::Literal(self.take_text().text.into()),
+            Kind::Text => ShapeKind::Literal(self.take_text().text.into(), None),
             Kind::Number => self.number(),
             Kind::OpenBracket => self.brackets(),
             Kind::Open => {
@@ -173,7 +181,7 @@ impl Parser<'_> {
             Kind::Word if !self.begins_line_of_item() && !words::is_reserved(self.word()) => {
                 let name = self.take_word();
                 if let Some(value) = boolean(&name.text) {
-                    return Shape { kind: ShapeKind::Literal(value.into()), span: start };
+                    return Shape { kind: ShapeKind::Literal(value.into(), None), span: start };
                 }
                 if self.kind() == Kind::Less {
                     return self.arguments(start, &name.text);
@@ -197,7 +205,7 @@ impl Parser<'_> {
     fn number(&mut self) -> ShapeKind {
         let start = self.span();
         match self.whole_number(MALFORMED_SHAPE) {
-            Ok(number) => ShapeKind::Literal(number.into()),
+            Ok(number) => ShapeKind::Literal(number.into(), None),
             Err(finding) => {
                 let span = start.to(self.previous());
                 let edit = Edit::replace(span, "number");
@@ -571,7 +579,7 @@ impl Parser<'_> {
         }
         let shape = self.shape();
         let needless = is_quoted && name.text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        if let ShapeKind::Literal(Literal::Text(text)) = &shape.kind
+        if let ShapeKind::Literal(Literal::Text(text), None) = &shape.kind
             && let Some(meant) =
                 BUILT_IN.iter().find(|own| **own == &**text).copied().or(built_in_meant(text))
             && needless
