@@ -123,15 +123,33 @@ impl Parser<'_> {
     /// One alternative of a shape.
     pub(super) fn shape_part(&mut self) -> Shape {
         let mut part = self.plain_part();
-        if let ShapeKind::Literal(_, name) = &mut part.kind
-            && self.word() == "as"
-            && !self.token().starts_line
-        {
-            self.bump();
-            *name = self.name("the variant", "write `1 as Ok`");
-            part.span = part.span.to(self.previous());
+        if self.word() == "as" && !self.token().starts_line {
+            self.variant(&mut part);
         }
         self.brackets_behind(part)
+    }
+
+    /// `as Ok` behind a text or a number; behind anything else it is reported.
+    fn variant(&mut self, part: &mut Shape) {
+        let (index, start) = (self.index(), self.bump());
+        let named = self.name("the variant", "write `1 as Ok`");
+        match &mut part.kind {
+            ShapeKind::Literal(_, name) => {
+                *name = named;
+                part.span = part.span.to(self.previous());
+            }
+            _ if named.is_none() => {}
+            _ => {
+                let span = start.to(self.previous());
+                let finding = Diagnostic::error(
+                    MALFORMED_SHAPE,
+                    span,
+                    "only a text or a number has the name of a variant",
+                );
+                let finding = finding.label("a variant with a value is called after its type");
+                self.report_at(index, finding.suggest("delete it", [Edit::delete(span)]));
+            }
+        }
     }
 
     fn plain_part(&mut self) -> Shape {
