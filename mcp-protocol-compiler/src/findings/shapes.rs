@@ -5,7 +5,6 @@ use mcp_protocol_machine::protocol::{Literal, position};
 use crate::ast::{BUILT_IN, ConditionValue, JsonPath, Name, built_in_meant};
 use crate::declarations::{Alternative, Position};
 use crate::diagnostic::{Code, Diagnostic, Edit, TextChange, shorten};
-use crate::parser::MALFORMED_SHAPE;
 use crate::source::Span;
 use crate::suggest::nearest;
 
@@ -15,6 +14,8 @@ pub const MALFORMED_PAYLOAD: Code = Code("S0026");
 pub const UNDEFINED_SHAPE: Code = Code("S0701");
 /// A record with a field twice, or with the fields of something that is not a record.
 pub const BAD_RECORD: Code = Code("S0702");
+/// The name of a variant that is not there, or that another one has.
+pub const BAD_VARIANT: Code = Code("S0707");
 /// An alternative that can never be chosen.
 pub const NEVER_CHOSEN: Code = Code("S0703");
 /// A shape of which no value can be written down.
@@ -95,7 +96,7 @@ pub fn variant_of_nothing(name: &Name, at: Span, literal: &Literal) -> Diagnosti
             "only one of several values, as in `1 as Ok | 2 as Failed`, becomes a variant"
         }
     };
-    Diagnostic::error(MALFORMED_SHAPE, name.span, "a name of a variant where there is none")
+    Diagnostic::error(BAD_VARIANT, name.span, "a name of a variant where there is none")
         .label(label)
         .suggest("delete it", [Edit::replace(at, crate::format::literal(literal))])
 }
@@ -103,7 +104,7 @@ pub fn variant_of_nothing(name: &Name, at: Span, literal: &Literal) -> Diagnosti
 /// A name that two variants of one union have.
 pub fn variant_twice(second: &Name, first: Span) -> Diagnostic {
     Diagnostic::error(
-        MALFORMED_SHAPE,
+        BAD_VARIANT,
         second.span,
         format!("two variants of one shape are called `{}` in Rust", shorten(&second.text)),
     )

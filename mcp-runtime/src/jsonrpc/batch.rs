@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use mcp_protocol_machine::RequestId;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
-use super::ANY_DIALECT;
+use super::dialect::ANY_DIALECT;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::envelope::{Envelope, parse};
 use super::envelope::{Fault, Malformed, utf8};

@@ -6,6 +6,7 @@
 
 mod alike;
 mod batch;
+mod dialect;
 mod envelope;
 mod error;
 mod id;
@@ -23,6 +24,7 @@ pub(crate) mod write;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use batch::asked;
 pub(crate) use batch::{batch, is_batch};
+pub(crate) use dialect::ANY_DIALECT;
 pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;
@@ -32,6 +34,3 @@ pub use message_text::MessageText;
 pub(crate) use payload::{LookedUp, RawPayload, Shapes, said};
 pub use raw::{JsonReader, JsonValue};
 pub(crate) use scan::{Scanner, Sketch};
-
-/// Reads what every dialect writes: for what looks at messages without their protocol.
-pub(crate) const ANY_DIALECT: Dialect = Dialect::Version1;

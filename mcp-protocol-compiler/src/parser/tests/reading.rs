@@ -240,6 +240,11 @@ fn what_follows_the_name_of_a_protocol() {
 }
 
 #[test]
+fn what_follows_a_named_variant_may_be_a_record() {
+    correct("type A = 1 as One | \"two\" as Two | { three: 3 as Three | 4 } | {}\n");
+}
+
+#[test]
 fn a_condition_may_be_called_as_what_declares_roles() {
     correct("A = rec A . ( ?A . End )\n\nnotification A \"\" if client\n");
 }
