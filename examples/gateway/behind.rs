@@ -151,12 +151,7 @@ async fn keep(name: String, entry: Entry, changes: Changes, states: watch::Sende
 }
 
 async fn connect(address: &Address) -> Result<Connection, Failure> {
-    // The gateway's client answers; what is declared here is what servers may ask.
-    let options = ConnectOptions::new("gateway", env!("CARGO_PKG_VERSION"))
-        .on_elicitation(|_| async { Ok(ElicitResult::new(ElicitAction::Decline)) })
-        .on_sampling(|_| async { Err("no call is under way for which a client could be asked".into()) })
-        .on_roots(|| async { Ok(Vec::new()) })
-        .on_log(LoggingLevel::Debug, |_| {});
+    let options = ConnectOptions::new("gateway", env!("CARGO_PKG_VERSION")).as_proxy();
     Ok(match address {
         Address::Child { command, args } => {
             let open = || {

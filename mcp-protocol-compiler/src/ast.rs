@@ -3,7 +3,7 @@
 mod session;
 mod shape;
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Dialect, Literal};
 
 pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
 pub use self::shape::{
@@ -70,8 +70,8 @@ pub struct Revision {
 pub struct Envelope {
     /// Where `batch` stands.
     pub batch: Option<Span>,
-    /// Where `without` stands, if `jsonrpc` follows.
-    pub without_jsonrpc: Option<Span>,
+    /// Where `without` stands, if `jsonrpc` follows, or `jsonrpc`, if `"1.0"` follows, and what that means.
+    pub dialect: Option<(Span, Dialect)>,
     /// Where `reuses` stands, if `ids` follows.
     pub reuses_ids: Option<Span>,
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{self as machine, Condition, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{self as machine, Condition, Dialect, MessageIndex, Side};
 
 use crate::ast::{
     self, Choice, JsonPath, Level, Name, RustPath, Sequence, Tail, built_in_meant, is_built_in,
@@ -28,8 +28,8 @@ pub struct Declarations {
     pub numeric_version: bool,
     /// Whether batches are allowed.
     pub batch: bool,
-    /// Whether messages have no member `jsonrpc`.
-    pub without_jsonrpc: bool,
+    /// Which JSON-RPC messages are.
+    pub dialect: Dialect,
     /// Whether a request may have the id of an exchange that is over.
     pub reuses_ids: bool,
     /// Documentation of the `protocol` item.

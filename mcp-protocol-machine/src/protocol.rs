@@ -6,6 +6,7 @@
 //! Every list is a [`Cow`], so that a `static` in generated code borrows and a protocol loaded from a file owns.
 
 mod build;
+mod dialect;
 pub mod edges;
 mod gate;
 mod level;
@@ -15,6 +16,7 @@ mod shape;
 
 use std::borrow::Cow;
 
+pub use self::dialect::Dialect;
 pub use self::gate::Capability;
 pub use self::level::{Level, Strictness};
 pub use self::message::{
@@ -52,8 +54,8 @@ pub struct Protocol {
     pub numeric_version: bool,
     /// Whether JSON-RPC batches are allowed.
     pub batch: bool,
-    /// Whether messages have no member `jsonrpc`: it is not demanded, and not written.
-    pub without_jsonrpc: bool,
+    /// Which JSON-RPC its messages are.
+    pub dialect: Dialect,
     /// Whether a request may have the id of an exchange of its sender that is over.
     pub reuses_ids: bool,
     /// Every message; a [`MessageIndex`] points in here. Each request is followed somewhere by its replies and its

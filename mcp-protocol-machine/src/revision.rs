@@ -16,7 +16,7 @@ impl Protocol {
         governed.version.clone_from(&revision.version);
         governed.numeric_version = revision.numeric_version;
         governed.batch = revision.batch;
-        governed.without_jsonrpc = revision.without_jsonrpc;
+        governed.dialect = revision.dialect;
         governed.reuses_ids = revision.reuses_ids;
         let theirs: HashMap<Identity<'_>, &Message> =
             revision.messages.iter().map(|message| (identity(revision, message), message)).collect();

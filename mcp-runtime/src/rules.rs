@@ -108,7 +108,7 @@ impl Rules {
 
     /// How messages look in this protocol.
     pub(crate) fn dialect(&self) -> Dialect {
-        if self.protocol.without_jsonrpc { Dialect::WithoutJsonrpc } else { Dialect::Standard }
+        self.protocol.dialect
     }
 
     /// The settings of the session.

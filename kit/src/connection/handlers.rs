@@ -83,6 +83,19 @@ impl Handlers {
         self.roots = Some(Arc::new(move |()| Box::pin(roots())));
     }
 
+    /// Has a handler for each kind of question, which declines where there is no other one.
+    pub(super) fn decline_the_rest(&mut self) {
+        self.elicitation.get_or_insert_with(|| {
+            Arc::new(|_| Box::pin(async { Ok(ElicitResult::new(ElicitAction::Decline)) }))
+        });
+        self.model.get_or_insert_with(|| {
+            Arc::new(|_| {
+                Box::pin(async { Err("no call is running for which a client could be asked".into()) })
+            })
+        });
+        self.roots.get_or_insert_with(|| Arc::new(|()| Box::pin(async { Ok(Vec::new()) })));
+    }
+
     /// What the program can do: what it has a handler for.
     pub(super) fn capabilities(&self) -> ClientCapabilities {
         let mut can = ClientCapabilities::new();

@@ -143,6 +143,15 @@ impl ConnectOptions {
         self
     }
 
+    /// Declares all that servers may ask, and asks for the whole of their logs, for a program that passes calls on to them
+    /// for clients of its own, as a gateway does: with [`Connection::pass_on`], those clients answer, and get the log. What is
+    /// asked outside of such a call is declined, and what is logged there dropped, unless this program has a handler for it.
+    pub fn as_proxy(mut self) -> ConnectOptions {
+        self.handlers.decline_the_rest();
+        self.log.get_or_insert_with(|| (LoggingLevel::Debug, Arc::new(|_| {})));
+        self
+    }
+
     /// Hears what connections report: [`Report::Reconnected`] is a session that the server had lost and that goes on as a new
     /// one. Calls that waited for an answer then have failed; subscriptions and lists of this crate go on.
     pub fn on_report(mut self, on_report: impl Fn(&Report) + Send + Sync + 'static) -> ConnectOptions {
@@ -213,12 +222,13 @@ impl ConnectOptions {
         Ok(Connection::new(client, reconnects, self.on_report.clone(), self.resubscribe))
     }
 
-    /// Connects to a URL.
+    /// Connects to a URL, which is a text or a `url::Url`.
     ///
     /// # Errors
     /// Those of [`connect`](Self::connect); and if the URL is not one of HTTP.
     #[cfg(feature = "http-client")]
-    pub async fn connect_url(&self, url: &str) -> Result<Connection, ConnectError> {
+    pub async fn connect_url(&self, url: impl AsRef<str>) -> Result<Connection, ConnectError> {
+        let url = url.as_ref();
         self.connect_to(url, || mcp_runtime::transport::http::HttpClient::new(url)).await
     }
 

@@ -119,7 +119,7 @@ async fn behind(era: Era, events: &Events) -> (Changes, Arc<Connection>) {
     let server = Server::new("behind", "1", events.clone()).tool::<Greet>().tool::<Hang>().tool::<Fail>();
     let changes = server.changes();
     tokio::spawn(server.serve(far));
-    (changes, Arc::new(asks("gateway", era).connect(near).await.unwrap()))
+    (changes, Arc::new(ConnectOptions::new("gateway", "1").era(era).as_proxy().connect(near).await.unwrap()))
 }
 
 /// A client of a gateway in front of two servers that are spoken to in this era; and the changes of the first of them.

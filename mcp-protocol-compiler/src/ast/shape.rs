@@ -19,8 +19,8 @@ pub struct Shape {
 pub enum ShapeKind {
     /// `string`, `Tool`: a shape of the language, or one that is declared.
     Named(Name),
-    /// `"user"`, `1`, `true`: this value and no other.
-    Literal(Literal),
+    /// `"user"`, `1`, `true`: this value and no other. In a union, `1 as Ok` gives its variant a name.
+    Literal(Literal, Option<Name>),
     /// `[Tool]`
     List(Box<Shape>),
     /// `[Address, string?]`, `[address: Address]`, `[Address,]`, `[]`: a list with these positions. Either all have a label or
@@ -112,7 +112,7 @@ impl Shape {
     /// The shapes that stand directly in this one.
     pub fn inside(&self) -> Vec<&Shape> {
         match &self.kind {
-            ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => Vec::new(),
+            ShapeKind::Named(_) | ShapeKind::Literal(..) | ShapeKind::Missing => Vec::new(),
             ShapeKind::List(of) | ShapeKind::Map(of) => vec![of],
             ShapeKind::Tuple(positions) => positions.iter().map(|position| &position.shape).collect(),
             ShapeKind::Union(parts) => parts.iter().collect(),

@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
 
 use super::raw::Step;
 use crate::ast::{Name, Operator};
+use crate::findings::channels::SharedBodies;
 use crate::findings::recursion::Barrier;
 use crate::source::Span;
 
@@ -122,8 +123,7 @@ pub(super) enum FindingKind {
     Overlap {
         action: Step,
         first: Span,
-        /// It opens the sub-sessions of two bodies.
-        both_open: bool,
+        bodies: SharedBodies,
     },
     /// A channel that stands twice among those side by side.
     OverlapWithItself {

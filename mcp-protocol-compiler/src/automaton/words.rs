@@ -58,11 +58,19 @@ impl Words<'_> {
     fn before(&self, before: &Before) -> replies::StepBefore {
         let declared = self.0.message(before.action.1).map(|message| &message.table);
         let notification = declared.filter(|table| table.kind == Kind::Notification);
+        let (direction, _) = before.action;
+        let answers = declared.and_then(|table| match table.kind {
+            Kind::Reply { request } | Kind::Refusal { request } => {
+                Some(self.action((direction.flip(), request)))
+            }
+            Kind::Request | Kind::Notification => None,
+        });
         replies::StepBefore {
             action: self.action(before.action),
             span: before.span,
             group: before.group.clone(),
             notification: notification.map(|table| table.method.to_string()),
+            answers,
         }
     }
 
@@ -155,8 +163,8 @@ impl Words<'_> {
                 replies::not_accepted(self.name(*request), &missing, &accepted, at, declared)
             }
 
-            FindingKind::Overlap { action: step, first, both_open } => {
-                channels::overlap(&action(step), (*first, at), *both_open)
+            FindingKind::Overlap { action: step, first, bodies } => {
+                channels::overlap(&action(step), (*first, at), bodies)
             }
             FindingKind::OverlapWithItself { action: step, first } => {
                 channels::overlap_with_itself(&action(step), *first, at)

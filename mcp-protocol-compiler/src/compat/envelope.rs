@@ -1,6 +1,6 @@
 //! What every message is like, and where revisions and capabilities are announced.
 
-use mcp_protocol_machine::protocol::{Announcement, Kind, MessageIndex, Side, VersionField};
+use mcp_protocol_machine::protocol::{Announcement, Dialect, Kind, MessageIndex, Side, VersionField};
 
 use super::announced::dotted;
 use super::found::{Break, Pairing, Rule, declared};
@@ -39,15 +39,26 @@ fn sends_requests(version: &Version<'_>, sender: Side) -> bool {
     requests.any(|request| version.senders(request).contains(&sender))
 }
 
-/// The member `jsonrpc`, batches, and ids that are used again.
+/// The version of JSON-RPC, batches, and ids that are used again.
 fn form(pairing: &Pairing<'_>, sender: Side) -> Vec<Break> {
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
     let (one, other) = (protocol(version), protocol(receiver));
     let mut found = Vec::new();
-    if version.declarations.without_jsonrpc && !receiver.declarations.without_jsonrpc {
-        let message = format!("{from} writes messages without the member `jsonrpc`, which {to} refuses");
-        found.push(error(one, message, "`without jsonrpc`", other, "messages have the member"));
+    let (written, read) = (version.declarations.dialect, receiver.declarations.dialect);
+    match (written, read) {
+        // Of JSON-RPC 1.0, a side reads what is left out, too.
+        (Dialect::Standard, _)
+        | (_, Dialect::Version1)
+        | (Dialect::WithoutJsonrpc, Dialect::WithoutJsonrpc) => {}
+        (Dialect::WithoutJsonrpc, Dialect::Standard) => {
+            let message = format!("{from} writes messages without the member `jsonrpc`, which {to} refuses");
+            found.push(error(one, message, "`without jsonrpc`", other, "messages have the member"));
+        }
+        (Dialect::Version1, Dialect::Standard | Dialect::WithoutJsonrpc) => {
+            let message = format!("{from} writes messages of JSON-RPC 1.0, which {to} refuses");
+            found.push(error(one, message, "`jsonrpc \"1.0\"`", other, "messages are of JSON-RPC 2.0"));
+        }
     }
     if version.declarations.batch && !receiver.declarations.batch {
         let message = format!("{from} may send batches, which {to} refuses");

@@ -74,7 +74,7 @@ pub(crate) fn any_params(shapes: &[DeclaredShape], form: &Form) -> Option<Form> 
 }
 
 fn union(parts: Vec<Form>) -> Option<Form> {
-    let alternative = |form| Alternative { form, span: Span::default(), text: String::new() };
+    let alternative = |form| Alternative { form, span: Span::default(), text: String::new(), variant: None };
     match parts.len() {
         0 => None,
         1 => parts.into_iter().next(),

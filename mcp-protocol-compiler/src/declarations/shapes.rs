@@ -160,8 +160,10 @@ pub struct Alternative {
     pub form: Form,
     /// Where it is written.
     pub span: Span,
-    /// How it is written.
+    /// How it is written, without the name of its variant.
     pub text: String,
+    /// The name that its variant has in Rust, if one is written.
+    pub variant: Option<Name>,
 }
 
 /// An object with known fields.

@@ -110,6 +110,13 @@ pub(crate) enum TextChange {
     },
     /// Deletes the second of two channels that are the same name.
     DeleteTwin(Span),
+    /// One `*` in place of two that stand side by side.
+    OneBody {
+        /// The definitions that are the bodies of the two.
+        names: (String, String),
+        /// The definition that is the body of the one.
+        both: String,
+    },
     /// Joins two branches that begin with these actions into one.
     Join(Span, Span),
     /// A new item without a name.

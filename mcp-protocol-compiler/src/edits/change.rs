@@ -156,6 +156,7 @@ impl<'a, 't> Placing<'a, 't> {
             }
             TextChange::AnswerFirst { opened, again, reply } => self.answer_first(*opened, *again, reply)?,
             TextChange::DeleteTwin(at) => self.delete_twin(*at)?,
+            TextChange::OneBody { names, both } => self.one_body(names, both)?,
             TextChange::Join(first, again) => self.join(*first, *again)?,
             TextChange::BeforeItem(name, text) => {
                 let item = self.tree.declared(*name)?.item;
@@ -543,25 +544,38 @@ impl<'a, 't> Placing<'a, 't> {
         Some(())
     }
 
-    fn delete_twin(&mut self, at: Span) -> Option<()> {
-        fn name(part: &Choice) -> Option<&str> {
-            match part.branches.as_slice() {
-                [Sequence { actions, tail, .. }] if actions.is_empty() => match tail {
-                    Tail::Name(name) => Some(&name.text),
-                    Tail::Replicated(body, _) => match within(body) {
-                        Tail::Name(name) => Some(&name.text),
-                        _ => None,
-                    },
-                    _ => None,
-                },
-                _ => None,
+    fn one_body(&mut self, (one, two): &(String, String), both: &str) -> Option<()> {
+        let is_body = |part: &Choice, name: &str| {
+            let replicated = part.branches.iter().all(|branch| matches!(branch.tail, Tail::Replicated(..)));
+            replicated && named_channel(part) == Some(name)
+        };
+        let mut found = self.tree.sequences().filter_map(|sequence| match within(&sequence.tail) {
+            Tail::Parallel(parts, _) => {
+                let place = |name: &str| parts.iter().position(|part| is_body(part, name));
+                let (one, two) = (place(one)?, place(two)?);
+                let (kept, deleted) = (one.min(two), one.max(two));
+                let before = parts.get(deleted.checked_sub(1)?)?;
+                Some((parts.get(kept)?.span, before.span.after().to(parts.get(deleted)?.span)))
             }
-        }
+            _ => None,
+        });
+        // Where the two stand side by side in several places, which is meant is not known.
+        let (Some((kept, deleted)), None) = (found.next(), found.next()) else { return None };
+        self.edits.push(Edit::replace(kept, format!("*{both}")));
+        self.edits.push(Edit::delete(deleted));
+        Some(())
+    }
+
+    fn delete_twin(&mut self, at: Span) -> Option<()> {
         let twins = self.tree.sequences().filter(|sequence| sequence.span.file == at.file);
         let (before, twin) = twins
             .filter_map(|sequence| match within(&sequence.tail) {
                 Tail::Parallel(parts, _) => parts.windows(2).find_map(|pair| match pair {
-                    [one, two] if name(one).is_some() && name(one) == name(two) => Some((one.span, two.span)),
+                    [one, two]
+                        if named_channel(one).is_some() && named_channel(one) == named_channel(two) =>
+                    {
+                        Some((one.span, two.span))
+                    }
                     _ => None,
                 }),
                 _ => None,
@@ -614,6 +628,21 @@ fn next(sequence: &Sequence, action: usize) -> Option<Span> {
     match &sequence.tail {
         Tail::Missing(_) => behind,
         tail => Some(behind.unwrap_or_else(|| span(tail))),
+    }
+}
+
+/// The name that a channel is, by itself or as the body of a `*`.
+fn named_channel(part: &Choice) -> Option<&str> {
+    match part.branches.as_slice() {
+        [Sequence { actions, tail, .. }] if actions.is_empty() => match tail {
+            Tail::Name(name) => Some(&name.text),
+            Tail::Replicated(body, _) => match within(body) {
+                Tail::Name(name) => Some(&name.text),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
     }
 }
 

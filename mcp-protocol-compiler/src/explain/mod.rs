@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 106] = pages! {
+static PAGES: [Page; 107] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -228,5 +228,6 @@ static PAGES: [Page; 106] = pages! {
     findings::shapes::ENDLESS, "S0704", "a shape that contains itself without end";
     findings::shapes::NO_SUCH_FIELD, "S0705", "a path to nothing in its payload";
     findings::shapes::SHAPE_IN_QUOTES, "S0706", "the name of a shape in quotes, as in JSON";
+    findings::shapes::BAD_VARIANT, "S0707", "the name of a variant that is not there, or stands there twice";
     checks::typed_api::LONG_SUB_SESSION, "S0902", "a sub-session without a name";
 };

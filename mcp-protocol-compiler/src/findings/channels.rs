@@ -15,18 +15,55 @@ pub const KEYLESS_STEP: Code = Code("S0406");
 /// A later step of a sub-session that could be meant for something before it.
 pub const COULD_BE_ANOTHER: Code = Code("S0407");
 
-/// Two channels that run side by side and share messages in one direction. If `both_open`, they are two `*` whose
-/// instances begin with it.
-pub fn overlap(action: &str, (first, second): (Span, Span), both_open: bool) -> Diagnostic {
+/// What a message that two channels have is to them, where both are bodies of a `*`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SharedBodies {
+    /// Instances of both begin with it, so one body may stand for both.
+    BothOpen,
+    /// It is a later step of both, so one body may stand for both: it begins with a choice.
+    OneForBoth {
+        /// The definitions of the two.
+        names: (String, String),
+        /// Whether this side opens instances of one of them.
+        sends: bool,
+    },
+    /// They are not, or no body can stand for both.
+    No,
+}
+
+/// Two channels that run side by side and share messages in one direction.
+pub(crate) fn overlap(action: &str, (first, second): (Span, Span), bodies: &SharedBodies) -> Diagnostic {
     if first == second {
         return overlap_with_itself(action, first, second);
     }
     let name = action.trim_start_matches(['!', '?']);
     let mut found = shared_message(action, first, second);
-    if both_open {
-        found = found.with_note(format!(
-            "one `*` may stand for both: it begins with `{action}`, and has a choice where the two differ"
-        ));
+    match bodies {
+        SharedBodies::BothOpen => {
+            found = found.with_note(format!(
+                "one `*` may stand for both: it begins with `{action}`, and has a choice where the two differ"
+            ));
+        }
+        SharedBodies::OneForBoth { names: (one, two), sends } => {
+            let operator = if *sends { '⊕' } else { '&' };
+            let both = format!("{one}Or{two}");
+            let item = format!("{both} = {one} {operator} {two}");
+            return found
+                .changes(
+                    format!(
+                        "let the key of `{name}` say which of the two it belongs to: declare `{item}`, and write `*{both}` in \
+                         place of `*{one}` and `*{two}`"
+                    ),
+                    [
+                        TextChange::Declare { name: both.clone(), item },
+                        TextChange::OneBody { names: (one.clone(), two.clone()), both },
+                    ],
+                )
+                .otherwise(format!(
+                    "let the key of `{name}` say which of the two it belongs to: one `*` stands for both, and begins with a choice"
+                ));
+        }
+        SharedBodies::No => {}
     }
     found
         .changes(

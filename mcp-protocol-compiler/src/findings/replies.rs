@@ -29,6 +29,8 @@ pub struct StepBefore {
     pub group: Option<String>,
     /// For a notification, its method.
     pub notification: Option<String>,
+    /// For a reply, its request, `!M`.
+    pub answers: Option<String>,
 }
 
 /// The reply that would fit where another one stands.
@@ -78,7 +80,7 @@ pub fn without_request(
             [Edit::replace(place, reply.as_str())],
         );
     }
-    if let (None, Some(StepBefore { action: told, span: place, group, notification: Some(method) })) =
+    if let (None, Some(StepBefore { action: told, span: place, group, notification: Some(method), .. })) =
         (request, &before)
     {
         let name = told.trim_start_matches(['!', '?']);
@@ -116,6 +118,12 @@ pub fn without_request(
         .label("nothing waits for a reply here");
     if let Some(before) = before {
         diagnostic = diagnostic.also(before.span, format!("`{}` leads here", before.action));
+        if let Some(request) = before.answers.filter(|answered| Some(answered.as_str()) == request) {
+            diagnostic = diagnostic.with_note(format!(
+                "`{request}` has its reply by then, and a request has one: what comes in parts is a notification, in a \
+                 sub-session that the request opens"
+            ));
+        }
     }
     match request {
         Some(request) => diagnostic.changes(

@@ -14,6 +14,8 @@ pub const MALFORMED_PAYLOAD: Code = Code("S0026");
 pub const UNDEFINED_SHAPE: Code = Code("S0701");
 /// A record with a field twice, or with the fields of something that is not a record.
 pub const BAD_RECORD: Code = Code("S0702");
+/// The name of a variant that is not there, or that another one has.
+pub const BAD_VARIANT: Code = Code("S0707");
 /// An alternative that can never be chosen.
 pub const NEVER_CHOSEN: Code = Code("S0703");
 /// A shape of which no value can be written down.
@@ -84,6 +86,34 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
         .label("again")
         .also(first, "first here")
         .help("keep one of them")
+}
+
+/// `1 as Ok` where it is not one of several values, and `true as Yes`.
+pub fn variant_of_nothing(name: &Name, at: Span, literal: &Literal) -> Diagnostic {
+    let label = match literal {
+        Literal::Bool(_) => "`true | false` is `bool`, which has no variants",
+        Literal::Int(_) | Literal::Text(_) => {
+            "only one of several values, as in `1 as Ok | 2 as Failed`, becomes a variant"
+        }
+    };
+    Diagnostic::error(BAD_VARIANT, name.span, "a name of a variant where there is none")
+        .label(label)
+        .suggest("delete it", [Edit::replace(at, crate::format::literal(literal))])
+}
+
+/// A name that two variants of one union have.
+pub fn variant_twice(second: &Name, first: Span) -> Diagnostic {
+    Diagnostic::error(
+        BAD_VARIANT,
+        second.span,
+        format!("two variants of one shape are called `{}` in Rust", shorten(&second.text)),
+    )
+    .label("again")
+    .also(first, "first here")
+    .suggest(
+        format!("choose another name, for instance `{}2`", shorten(&second.text)),
+        [Edit::after(second.span, "2")],
+    )
 }
 
 /// A label that two positions of one tuple have.

@@ -1,5 +1,7 @@
 //! Files and items as text.
 
+use mcp_protocol_machine::protocol::Dialect;
+
 use super::parts::{
     announced_field, condition, json_path, levels, message_field, modifier, rust, with_error,
 };
@@ -99,12 +101,14 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
                 Some(version) => format!(" {}", quote(&version.name.text)),
             };
             out.text(&format!("protocol {}{version}", name.text));
-            let words = [
-                (envelope.batch, " batch"),
-                (envelope.without_jsonrpc, " without jsonrpc"),
-                (envelope.reuses_ids, " reuses ids"),
-            ];
-            for (_, words) in words.into_iter().filter(|(place, _)| place.is_some()) {
+            let dialect = envelope.dialect.and_then(|(_, dialect)| match dialect {
+                Dialect::Standard => None,
+                Dialect::WithoutJsonrpc => Some(" without jsonrpc"),
+                Dialect::Version1 => Some(" jsonrpc \"1.0\""),
+            });
+            let words =
+                [envelope.batch.map(|_| " batch"), dialect, envelope.reuses_ids.map(|_| " reuses ids")];
+            for words in words.into_iter().flatten() {
                 out.text(words);
             }
         }

@@ -27,7 +27,7 @@ pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
         return out.text(&flat(shape));
     }
     match &shape.kind {
-        ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => out.text(&flat(shape)),
+        ShapeKind::Named(_) | ShapeKind::Literal(..) | ShapeKind::Missing => out.text(&flat(shape)),
         ShapeKind::List(of) => {
             out.text("[");
             inner(out, of, shape, indent);
@@ -36,7 +36,7 @@ pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
         ShapeKind::Map(of) => {
             out.text("map ");
             // A word in a new line could begin another item.
-            if !matches!(of.kind, ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Map(_)) {
+            if !matches!(of.kind, ShapeKind::Named(_) | ShapeKind::Literal(..) | ShapeKind::Map(_)) {
                 out.at(of.span.start, indent + INDENT);
             }
             in_parentheses(out, of, indent);
@@ -175,7 +175,8 @@ pub(crate) fn flat(shape: &Shape) -> String {
     };
     match &shape.kind {
         ShapeKind::Named(name) => name.text.clone(),
-        ShapeKind::Literal(value) => literal(value),
+        ShapeKind::Literal(value, None) => literal(value),
+        ShapeKind::Literal(value, Some(name)) => format!("{} as {}", literal(value), name.text),
         ShapeKind::List(of) => format!("[{}]", flat(of)),
         ShapeKind::Map(of) => format!("map {}", nested(of)),
         ShapeKind::Union(parts) => parts.iter().map(nested).collect::<Vec<_>>().join(" | "),

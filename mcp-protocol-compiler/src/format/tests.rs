@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Dialect, Literal};
 
 use crate::ast::*;
 use crate::parser::{self, words};
@@ -243,7 +243,10 @@ fn shape() -> impl Strategy<Value = Shape> {
         prop::sample::select(&BUILT_IN[..]).prop_map(|text| Name { text: text.to_owned(), span: span() }),
         name().prop_filter("a map has a shape behind it", |name| name.text != "map"),
     ];
-    let leaf = prop_oneof![named.clone().prop_map(ShapeKind::Named), literal().prop_map(ShapeKind::Literal)];
+    let leaf = prop_oneof![
+        named.clone().prop_map(ShapeKind::Named),
+        (literal(), prop::option::of(name())).prop_map(|(value, name)| ShapeKind::Literal(value, name))
+    ];
     let kind = leaf.prop_recursive(4, 24, 4, move |inner| {
         let shape = inner.prop_map(|kind| Shape { kind, span: span() });
         let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
@@ -290,7 +293,10 @@ fn payload_shape() -> impl Strategy<Value = Shape> {
     let kind = |kind| Shape { kind, span: span() };
     let built_in = prop::sample::select(&BUILT_IN[..])
         .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
-    let literal = || literal().prop_map(move |literal| kind(ShapeKind::Literal(literal)));
+    let literal = || {
+        (literal(), prop::option::of(name()))
+            .prop_map(move |(value, name)| kind(ShapeKind::Literal(value, name)))
+    };
     let of = built_in.clone();
     prop_oneof![
         4 => record(),
@@ -331,10 +337,9 @@ fn item() -> impl Strategy<Value = Item> {
     let only = prop::option::of(prop::option::of(way));
     let key = (mark(), place).prop_map(|(open, place)| KeyField { open, place });
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
-    let envelope = (mark(), mark(), mark()).prop_map(|(batch, without_jsonrpc, reuses_ids)| Envelope {
-        batch,
-        without_jsonrpc,
-        reuses_ids,
+    let dialect = prop_oneof![Just(Dialect::WithoutJsonrpc), Just(Dialect::Version1)];
+    let envelope = (mark(), mark(), dialect, mark()).prop_map(|(batch, place, dialect, reuses_ids)| {
+        Envelope { batch, dialect: place.map(|place| (place, dialect)), reuses_ids }
     });
     let kind =
         prop_oneof![

@@ -31,7 +31,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     protocol.version = declarations.version.clone().map(Cow::Owned);
     protocol.numeric_version = declarations.numeric_version;
     protocol.batch = declarations.batch;
-    protocol.without_jsonrpc = declarations.without_jsonrpc;
+    protocol.dialect = declarations.dialect;
     protocol.reuses_ids = declarations.reuses_ids;
     protocol.gates = gates.into();
     protocol.shapes = declarations.shapes.iter().map(DeclaredShape::table).collect();

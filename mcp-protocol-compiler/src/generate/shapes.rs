@@ -12,7 +12,7 @@ use super::mentions::mentions;
 use super::types::ordinal;
 use super::{tables, variants};
 use crate::components::components;
-use crate::declarations::{Alternative, DeclaredShape, Form, Position, Record, is_struct};
+use crate::declarations::{Alternative, DeclaredShape, Form, Position, Record, is_struct, pascal};
 use crate::plan::names::{constant, ident, is_ident, snake};
 
 /// Where types of shapes stand that are not generated.
@@ -273,11 +273,18 @@ impl<'a> ShapeWriter<'a> {
     ) -> TokenStream {
         let mut names = VariantNames::default();
         let mut literals = Vec::new();
-        for (place, part) in parts.iter().enumerate() {
-            if let Form::Literal(literal) = &part.form {
-                literals.push((place, names.take(&variants::of_literal(literal)), literal));
+        // A name that is written is taken first: it is not one that gets a number.
+        for is_written in [true, false] {
+            for (place, part) in parts.iter().enumerate() {
+                let Form::Literal(literal) = &part.form else { continue };
+                if part.variant.is_some() == is_written {
+                    let written = part.variant.as_ref().map(|name| pascal(&name.text));
+                    let name = written.unwrap_or_else(|| variants::of_literal(literal));
+                    literals.push((place, names.take(&name), literal));
+                }
             }
         }
+        literals.sort_by_key(|(place, ..)| *place);
         let others: Vec<&Alternative> =
             parts.iter().filter(|part| !matches!(part.form, Form::Literal(_))).collect();
         if let Some(words) = words(name, &literals, &others, &mut names, documentation) {

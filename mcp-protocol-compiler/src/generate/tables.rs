@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Cancels, Condition, During, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Literal as Constant, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports,
-    Requirement, Rounds, ShapeIndex, Side, Strictness, Text,
+    Announcement, Cancels, Condition, Dialect, During, Field, Gate, GateIndex, Holder, Key, KeyIndex,
+    KeyPlace, Kind, Level, Literal as Constant, Message, MessageIndex, MessageKey, Path, Payload, Protocol,
+    Reports, Requirement, Rounds, ShapeIndex, Side, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -208,9 +208,11 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     if protocol.batch {
         table.extend(quote!(.batch()));
     }
-    if protocol.without_jsonrpc {
-        table.extend(quote!(.without_jsonrpc()));
-    }
+    table.extend(match protocol.dialect {
+        Dialect::Standard => quote!(),
+        Dialect::WithoutJsonrpc => quote!(.without_jsonrpc()),
+        Dialect::Version1 => quote!(.jsonrpc_1()),
+    });
     if protocol.reuses_ids {
         table.extend(quote!(.reuses_ids()));
     }

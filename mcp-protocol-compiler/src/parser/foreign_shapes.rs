@@ -177,7 +177,7 @@ impl Parser<'_> {
             let part = match is_text {
                 true => {
                     let name = self.take_word();
-                    Shape { kind: ShapeKind::Literal(Literal::Text(name.text.into())), span: name.span }
+                    Shape { kind: ShapeKind::Literal(Literal::Text(name.text.into()), None), span: name.span }
                 }
                 false => self.shape(),
             };
@@ -259,7 +259,7 @@ impl Parser<'_> {
                     self.name_as_here(&mut field.shape);
                 }
             }),
-            ShapeKind::Literal(_) | ShapeKind::Missing => {}
+            ShapeKind::Literal(..) | ShapeKind::Missing => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! Items other than messages.
 
+use mcp_protocol_machine::protocol::Dialect;
+
 use super::codes::{
     BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MALFORMED_PATH, MISSING_TYPE, MISSPELT_ITEM,
     UNOPENED,
@@ -175,9 +177,9 @@ impl Parser<'_> {
         )?))
     }
 
-    /// `batch`, `without jsonrpc` and `reuses ids`, in any order.
+    /// `batch`, `without jsonrpc` or `jsonrpc "1.0"`, and `reuses ids`, in any order.
     fn envelope(&mut self) -> Envelope {
-        const WORDS: [&str; 3] = ["batch", "without", "reuses"];
+        const WORDS: [&str; 4] = ["batch", "without", "jsonrpc", "reuses"];
         let mut envelope = Envelope::default();
         loop {
             let word = match self.misspelt(WORDS) {
@@ -192,8 +194,13 @@ impl Parser<'_> {
             };
             match word {
                 "batch" if envelope.batch.is_none() => envelope.batch = Some(self.bump()),
-                "without" if envelope.without_jsonrpc.is_none() => {
-                    envelope.without_jsonrpc = self.two_words("without", "jsonrpc");
+                "without" => {
+                    let place = self.two_words("without", "jsonrpc");
+                    self.dialect(&mut envelope, place.map(|place| (place, Dialect::WithoutJsonrpc)));
+                }
+                "jsonrpc" if !self.at_item() => {
+                    let written = self.jsonrpc_version();
+                    self.dialect(&mut envelope, written);
                 }
                 "reuses" if envelope.reuses_ids.is_none() => {
                     envelope.reuses_ids = self.two_words("reuses", "ids");
@@ -201,6 +208,65 @@ impl Parser<'_> {
                 _ => return envelope,
             }
         }
+    }
+
+    /// Takes what was read about the version of JSON-RPC, which a protocol says once.
+    fn dialect(&mut self, envelope: &mut Envelope, written: Option<(Span, Dialect)>) {
+        let Some((start, _)) = written else { return };
+        let Some((first, _)) = envelope.dialect else {
+            envelope.dialect = written;
+            return;
+        };
+        let span = start.to(self.previous());
+        let finding =
+            Diagnostic::error(MALFORMED_DECLARATION, span, "the version of JSON-RPC is written twice");
+        let finding = finding.also(first, "the first time");
+        self.findings
+            .push(finding.suggest("delete it: JSON-RPC 1.0 has no member `jsonrpc`", [Edit::delete(span)]));
+    }
+
+    /// `jsonrpc "1.0"`. Nothing if the messages are those of JSON-RPC 2.0 all the same, or if no version is written.
+    fn jsonrpc_version(&mut self) -> Option<(Span, Dialect)> {
+        let place = self.bump();
+        if self.token().starts_line || !matches!(self.kind(), Kind::Text | Kind::Number) {
+            let message = "expected the version of JSON-RPC after `jsonrpc`";
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.previous().after(), message);
+            let edit = Edit::after(place, " \"1.0\"");
+            self.report(finding.suggest("write `jsonrpc \"1.0\"`", [edit]));
+            return None;
+        }
+        let (index, is_text) = (self.index(), self.kind() == Kind::Text);
+        let (version, span) = if is_text {
+            let Name { text, span } = self.take_text();
+            (text, span)
+        } else {
+            let start = self.bump();
+            let span = self.rest_of_number(start);
+            (self.sources.slice(span).to_owned(), span)
+        };
+        let whole = place.to(span);
+        let finding = |message: String| Diagnostic::error(MALFORMED_DECLARATION, span, message);
+        let message = match &*version {
+            "1.0" if is_text => return Some((place, Dialect::Version1)),
+            "2" | "2.0" => {
+                let finding = finding("messages are those of JSON-RPC 2.0 by themselves".to_owned());
+                self.report_at(index, finding.suggest("delete it", [Edit::delete(whole)]));
+                return None;
+            }
+            "1" | "1.0" | "1.1" | "1.2" => "the version of JSON-RPC is the text `\"1.0\"`".to_owned(),
+            other => format!("JSON-RPC has no version `{}`", shorten(other)),
+        };
+        let edit = Edit::replace(span, "\"1.0\"");
+        self.report_at(index, finding(message).suggest("write `jsonrpc \"1.0\"`", [edit]));
+        Some((place, Dialect::Version1))
+    }
+
+    /// The place of a number that may go on in its line, as `1.0` and `2025-03-26` do.
+    fn rest_of_number(&mut self, start: Span) -> Span {
+        while matches!(self.kind(), Kind::Number | Kind::Dot) && !self.token().starts_line {
+            self.bump();
+        }
+        start.to(self.previous())
     }
 
     /// The word that is meant in the rest of a line, where another one stands that is like it.
@@ -247,10 +313,7 @@ impl Parser<'_> {
 
     /// `2025-03-26` without quotes.
     fn bare_revision(&mut self, name: &Name, index: usize, start: Span) {
-        while matches!(self.kind(), Kind::Number | Kind::Dot) && !self.token().starts_line {
-            self.bump();
-        }
-        let span = start.to(self.previous());
+        let span = self.rest_of_number(start);
         let written = shorten(self.sources.slice(span));
         let finding = Diagnostic::error(MALFORMED_DECLARATION, span, "the revision stands in quotes");
         let edits = [Edit::before(span, "\""), Edit::after(span, "\"")];

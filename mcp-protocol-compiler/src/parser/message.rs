@@ -552,7 +552,7 @@ impl<'s> Parser<'s> {
     fn knows(&mut self, shape: &Shape) -> bool {
         match &shape.kind {
             ShapeKind::Named(name) => is_built_in(&name.text) || self.is_shape(&name.text),
-            ShapeKind::Literal(_) | ShapeKind::Record(_) => true,
+            ShapeKind::Literal(..) | ShapeKind::Record(_) => true,
             ShapeKind::List(of) | ShapeKind::Map(of) => self.knows(of),
             ShapeKind::Tuple(_) | ShapeKind::Union(_) => {
                 shape.inside().into_iter().all(|part| self.knows(part))
@@ -768,11 +768,11 @@ fn type_of_rust(shape: &Shape, name: &str) -> Option<(Vec<String>, String)> {
 fn name_for(shape: &Shape) -> String {
     match &shape.kind {
         ShapeKind::Named(name) => pascal(&name.text),
-        ShapeKind::Literal(Literal::Text(text)) => Some(pascal(text))
+        ShapeKind::Literal(Literal::Text(text), _) => Some(pascal(text))
             .filter(|name| name.starts_with(char::is_alphabetic))
             .map_or_else(|| "Text".to_owned(), |name| format!("{name}Text")),
-        ShapeKind::Literal(Literal::Int(_)) => "Number".to_owned(),
-        ShapeKind::Literal(Literal::Bool(value)) => pascal(&value.to_string()),
+        ShapeKind::Literal(Literal::Int(_), _) => "Number".to_owned(),
+        ShapeKind::Literal(Literal::Bool(value), _) => pascal(&value.to_string()),
         ShapeKind::List(of) => format!("{}s", name_for(of)),
         ShapeKind::Map(of) => format!("{}Map", name_for(of)),
         ShapeKind::Union(parts) => match parts.as_slice() {

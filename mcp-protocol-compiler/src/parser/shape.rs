@@ -122,8 +122,34 @@ impl Parser<'_> {
 
     /// One alternative of a shape.
     pub(super) fn shape_part(&mut self) -> Shape {
-        let part = self.plain_part();
+        let mut part = self.plain_part();
+        if self.word() == "as" && !self.token().starts_line {
+            self.variant(&mut part);
+        }
         self.brackets_behind(part)
+    }
+
+    /// `as Ok` behind a text or a number; behind anything else it is reported.
+    fn variant(&mut self, part: &mut Shape) {
+        let (index, start) = (self.index(), self.bump());
+        let named = self.name("the variant", "write `1 as Ok`");
+        match &mut part.kind {
+            ShapeKind::Literal(_, name) => {
+                *name = named;
+                part.span = part.span.to(self.previous());
+            }
+            _ if named.is_none() => {}
+            _ => {
+                let span = start.to(self.previous());
+                let finding = Diagnostic::error(
+                    MALFORMED_SHAPE,
+                    span,
+                    "only a text or a number has the name of a variant",
+                );
+                let finding = finding.label("a variant with a value is called after its type");
+                self.report_at(index, finding.suggest("delete it", [Edit::delete(span)]));
+            }
+        }
     }
 
     fn plain_part(&mut self) -> Shape {
@@ -132,7 +158,7 @@ impl Parser<'_> {
         }
         let start = self.span();
         let kind = match self.kind() {
-            Kind::Text => ShapeKind::Literal(self.take_text().text.into()),
+            Kind::Text => ShapeKind::Literal(self.take_text().text.into(), None),
             Kind::Number => self.number(),
             Kind::OpenBracket => self.brackets(),
             Kind::Open => {
@@ -173,7 +199,7 @@ impl Parser<'_> {
             Kind::Word if !self.begins_line_of_item() && !words::is_reserved(self.word()) => {
                 let name = self.take_word();
                 if let Some(value) = boolean(&name.text) {
-                    return Shape { kind: ShapeKind::Literal(value.into()), span: start };
+                    return Shape { kind: ShapeKind::Literal(value.into(), None), span: start };
                 }
                 if self.kind() == Kind::Less {
                     return self.arguments(start, &name.text);
@@ -197,7 +223,7 @@ impl Parser<'_> {
     fn number(&mut self) -> ShapeKind {
         let start = self.span();
         match self.whole_number(MALFORMED_SHAPE) {
-            Ok(number) => ShapeKind::Literal(number.into()),
+            Ok(number) => ShapeKind::Literal(number.into(), None),
             Err(finding) => {
                 let span = start.to(self.previous());
                 let edit = Edit::replace(span, "number");
@@ -571,7 +597,7 @@ impl Parser<'_> {
         }
         let shape = self.shape();
         let needless = is_quoted && name.text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        if let ShapeKind::Literal(Literal::Text(text)) = &shape.kind
+        if let ShapeKind::Literal(Literal::Text(text), None) = &shape.kind
             && let Some(meant) =
                 BUILT_IN.iter().find(|own| **own == &**text).copied().or(built_in_meant(text))
             && needless

@@ -235,7 +235,7 @@ fn name_of_literal(literal: &Literal) -> String {
 
 /// An alternative that is not written as one.
 fn only(form: Form, span: Span) -> Alternative {
-    Alternative { form, span, text: String::new() }
+    Alternative { form, span, text: String::new(), variant: None }
 }
 
 /// What the name of a shape ends in that stands in a position of a tuple.

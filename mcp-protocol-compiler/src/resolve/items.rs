@@ -143,7 +143,7 @@ pub(super) fn announce(
                 declarations.version = version.as_ref().map(|version| version.name.text.clone());
                 declarations.numeric_version = version.as_ref().is_some_and(|version| version.is_number);
                 declarations.batch = envelope.batch.is_some();
-                declarations.without_jsonrpc = envelope.without_jsonrpc.is_some();
+                declarations.dialect = envelope.dialect.map(|(_, dialect)| dialect).unwrap_or_default();
                 declarations.reuses_ids = envelope.reuses_ids.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);
             }

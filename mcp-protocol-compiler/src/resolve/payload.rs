@@ -32,7 +32,7 @@ pub(super) fn payload(
         Payload::Null(_) => (machine::Payload::Null, PayloadType::None),
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
         Payload::Shape { name, optional, shape } => {
-            if let ShapeKind::Literal(Literal::Text(text)) = &shape.kind
+            if let ShapeKind::Literal(Literal::Text(text), _) = &shape.kind
                 && (shapes.contains_key(&**text) || is_built_in(text))
             {
                 diagnostics.push(finding_of_shapes::name_in_quotes(text, shape.span));

@@ -1,12 +1,15 @@
 //! Shapes: every name found, every spread written out, what an `override` means by its own name.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use mcp_protocol_machine::protocol::Literal;
 
 use super::placed::Placed;
 use crate::ast::{self, Item, Member, Name, Payload, ShapeKind, WrittenShape};
 use crate::components::components;
 use crate::declarations::{
-    Alternative, DeclaredShape, Field, Form, MOST_POSITIONS, Position, Record, built_in_word,
+    Alternative, DeclaredShape, Field, Form, MOST_POSITIONS, Position, Record, built_in_word, pascal,
 };
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes::{self as finding, CalledTheSame};
@@ -219,13 +222,10 @@ impl<'a> Forms<'a, '_> {
                     match overridden {
                         Some(Form::Union(earlier)) => alternatives.extend(earlier),
                         Some(form) => alternatives.push(alternative(form, part)),
-                        None => {
-                            let form = self.form(part, own);
-                            alternatives.push(alternative(form, part));
-                        }
+                        None => alternatives.push(self.alternative(part, own)),
                     }
                 }
-                union(alternatives)
+                self.union(alternatives)
             }
             ShapeKind::Named(name) => self.overridden(name, own).unwrap_or_else(|| self.named(name, own)),
             ShapeKind::Record(members) => self.record(members, shape.span, own, true),
@@ -236,17 +236,47 @@ impl<'a> Forms<'a, '_> {
     fn form(&mut self, shape: &'a ast::Shape, own: Own<'a>) -> Form {
         match &shape.kind {
             ShapeKind::Named(name) => self.named(name, own),
-            ShapeKind::Literal(literal) => Form::Literal(literal.clone()),
+            ShapeKind::Literal(literal, variant) => {
+                if let Some(name) = variant {
+                    self.diagnostics.push(finding::variant_of_nothing(name, shape.span, literal));
+                }
+                Form::Literal(literal.clone())
+            }
             ShapeKind::List(of) => Form::List(Box::new(self.form(of, own))),
             ShapeKind::Tuple(positions) => self.tuple(positions, shape.span, own),
             ShapeKind::Map(of) => Form::Map(Box::new(self.form(of, own))),
             ShapeKind::Union(parts) => {
-                let part = |part: &'a ast::Shape| alternative(self.form(part, own), part);
-                union(parts.iter().map(part).collect())
+                let parts = parts.iter().map(|part| self.alternative(part, own)).collect();
+                self.union(parts)
             }
             ShapeKind::Record(members) => self.record(members, shape.span, own, false),
             ShapeKind::Missing => Form::Any,
         }
+    }
+
+    /// An alternative, with the name of its variant.
+    fn alternative(&mut self, part: &'a ast::Shape, own: Own<'a>) -> Alternative {
+        match &part.kind {
+            ShapeKind::Literal(value @ (Literal::Int(_) | Literal::Text(_)), Some(name)) => Alternative {
+                form: Form::Literal(value.clone()),
+                span: part.span,
+                text: crate::format::literal(value),
+                variant: Some(name.clone()),
+            },
+            _ => alternative(self.form(part, own), part),
+        }
+    }
+
+    /// A union, in which no name of a variant stands twice.
+    fn union(&mut self, parts: Vec<Alternative>) -> Form {
+        let mut names: HashMap<String, Span> = HashMap::new();
+        for name in parts.iter().filter_map(|part| part.variant.as_ref()) {
+            match names.entry(pascal(&name.text)) {
+                Entry::Occupied(first) => self.diagnostics.push(finding::variant_twice(name, *first.get())),
+                Entry::Vacant(free) => drop(free.insert(name.span)),
+            }
+        }
+        union(parts)
     }
 
     fn tuple(&mut self, written: &'a [ast::TuplePosition], span: Span, own: Own<'a>) -> Form {
@@ -368,7 +398,7 @@ impl<'a> Forms<'a, '_> {
 }
 
 fn alternative(form: Form, part: &ast::Shape) -> Alternative {
-    Alternative { form, span: part.span, text: crate::format::shape(part) }
+    Alternative { form, span: part.span, text: crate::format::shape(part), variant: None }
 }
 
 /// A union of alternatives, in which `true` and `false` next to one another are `bool`. What stands there twice stays, to
@@ -387,7 +417,7 @@ fn union(mut parts: Vec<Alternative>) -> Form {
             let text = format!("{} | {}", part.text, second.text);
             // What is overridden may stand in another file.
             let span = if part.span.file == second.span.file { part.span.to(second.span) } else { part.span };
-            *part = Alternative { form: Form::Bool, span, text };
+            *part = Alternative { form: Form::Bool, span, text, variant: None };
         }
     }
     match parts.as_slice() {

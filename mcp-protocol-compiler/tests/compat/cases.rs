@@ -263,6 +263,22 @@ fn the_envelope_and_what_ties_messages() {
             "new-old C0006 the new client may send batches, which the old server refuses"
         ]
     );
+    let without = |side| format!("{side} writes messages without the member `jsonrpc`, which the old");
+    assert_eq!(
+        changed(&[("Notes \"1\"", "Notes \"1\" without jsonrpc")]),
+        [
+            format!("old-new C0006 {} client refuses", without("the new server")),
+            format!("new-old C0006 {} server refuses", without("the new client"))
+        ]
+    );
+    let version_1 = [("Notes \"1\"", "Notes \"1\" jsonrpc \"1.0\"")];
+    assert_eq!(
+        changed(&version_1),
+        [
+            "old-new C0006 the new server writes messages of JSON-RPC 1.0, which the old client refuses",
+            "new-old C0006 the new client writes messages of JSON-RPC 1.0, which the old server refuses"
+        ]
+    );
     assert_eq!(
         changed(&[("Notes \"1\"", "Notes \"1\" reuses ids")]),
         [

@@ -110,7 +110,7 @@ pub(crate) fn flat(path: &str) -> String {
 fn rename(shape: &mut Shape, old: &str, new: &str) {
     match &mut shape.kind {
         ShapeKind::Named(name) if name.text == old => name.text = new.to_owned(),
-        ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => {}
+        ShapeKind::Named(_) | ShapeKind::Literal(..) | ShapeKind::Missing => {}
         ShapeKind::List(of) | ShapeKind::Map(of) => rename(of, old, new),
         ShapeKind::Tuple(positions) => {
             positions.iter_mut().for_each(|position| rename(&mut position.shape, old, new));

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::mem;
 
 use super::{
-    Announcement, Field, Gate, GateIndex, Key, List, Message, MessageIndex, NamedShape, Path, Protocol,
-    RequestVersion, Role, Side, Text, VersionField,
+    Announcement, Dialect, Field, Gate, GateIndex, Key, List, Message, MessageIndex, NamedShape, Path,
+    Protocol, RequestVersion, Role, Side, Text, VersionField,
 };
 
 /// Puts a value in the place of one that owns nothing.
@@ -25,7 +25,7 @@ impl Protocol {
             version: None,
             numeric_version: false,
             batch: false,
-            without_jsonrpc: false,
+            dialect: Dialect::Standard,
             reuses_ids: false,
             messages,
             gates: Cow::Borrowed(&[]),
@@ -67,7 +67,14 @@ impl Protocol {
     /// Leaves the member `jsonrpc` out of messages.
     #[must_use]
     pub const fn without_jsonrpc(mut self) -> Protocol {
-        self.without_jsonrpc = true;
+        self.dialect = Dialect::WithoutJsonrpc;
+        self
+    }
+
+    /// Makes messages those of JSON-RPC 1.0.
+    #[must_use]
+    pub const fn jsonrpc_1(mut self) -> Protocol {
+        self.dialect = Dialect::Version1;
         self
     }
 

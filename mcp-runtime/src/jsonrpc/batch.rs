@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use mcp_protocol_machine::RequestId;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
-use super::dialect::Dialect;
+use super::dialect::ANY_DIALECT;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::envelope::{Envelope, parse};
 use super::envelope::{Fault, Malformed, utf8};
@@ -42,7 +42,7 @@ pub(crate) fn batch(line: &[u8], most: usize) -> Result<Vec<&RawValue>, Malforme
 /// The ids of the requests in a list that this side has written.
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) fn asked(list: &[u8]) -> Vec<i64> {
-    let id = |message: &RawValue| match parse(message.get().as_bytes(), usize::MAX, Dialect::WithoutJsonrpc) {
+    let id = |message: &RawValue| match parse(message.get().as_bytes(), usize::MAX, ANY_DIALECT) {
         Ok(Envelope::Request { id: RequestId::Number(id), .. }) => Some(id),
         _ => None,
     };

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use mcp_protocol_machine::protocol::Dialect;
 use mcp_protocol_machine::{Excerpt, RequestId};
 use serde_json::value::RawValue;
 
-use super::dialect::Dialect;
 use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
@@ -198,10 +198,15 @@ impl<'a, P: RawPayload> Parts<'a, P> {
             let id = id.filter(|_| name != "id");
             return Err(self.malformed(id, format!("`{name}` is there twice")));
         }
-        let is_left_out = self.jsonrpc.is_none() && dialect == Dialect::WithoutJsonrpc;
+        let may_be_left_out = match dialect {
+            Dialect::Standard => false,
+            Dialect::WithoutJsonrpc => self.jsonrpc.is_none(),
+            // It has no such member: one that is there means nothing.
+            Dialect::Version1 => true,
+        };
         let is_right =
             || self.jsonrpc == Some("\"2.0\"") || self.text(self.jsonrpc).as_deref() == Some("2.0");
-        if !is_left_out && !is_right() {
+        if !may_be_left_out && !is_right() {
             let problem = match self.jsonrpc {
                 // The peer may log objects where its messages belong.
                 None if self.has_nothing() => {
@@ -212,7 +217,7 @@ impl<'a, P: RawPayload> Parts<'a, P> {
             };
             return Err(self.malformed(id, problem));
         }
-        let Some(raw_method) = self.method else { return self.reply(id) };
+        let Some(raw_method) = self.method else { return self.reply(id, dialect) };
         let Some(method) = self.text(Some(raw_method)) else {
             return Err(self.malformed(id, "`method` must be a string".to_owned()));
         };
@@ -225,6 +230,9 @@ impl<'a, P: RawPayload> Parts<'a, P> {
         let params = self.params.filter(|params| params.written() != "null");
         match (self.id, id) {
             (None, _) => Ok(Envelope::Notification { method, params }),
+            (Some("null"), None) if dialect == Dialect::Version1 => {
+                Ok(Envelope::Notification { method, params })
+            }
             (Some(_), Some(id)) => Ok(Envelope::Request { id, method, params }),
             (Some(raw), None) => {
                 let problem = format!("`id` must be a string or a whole number, not {}", shortened(raw));
@@ -238,10 +246,25 @@ impl<'a, P: RawPayload> Parts<'a, P> {
         self.method.is_none() && self.id.is_none() && self.result.is_none() && self.error.is_none()
     }
 
-    fn reply(self, id: Option<RequestId>) -> Result<Envelope<'a, P>, Malformed> {
+    fn reply(mut self, id: Option<RequestId>, dialect: Dialect) -> Result<Envelope<'a, P>, Malformed> {
+        let is_null =
+            (self.result.map(|result| result.written() == "null"), self.error.map(|error| error == "null"));
+        if dialect == Dialect::Version1 {
+            match is_null {
+                (_, Some(true)) => self.error = None,
+                (Some(true), Some(false)) => self.result = None,
+                _ => {}
+            }
+        }
         match (self.result, self.error) {
             (Some(_), Some(_)) => {
-                Err(self.malformed(id, "a reply has a `result` or an `error`, not both".to_owned()))
+                let why = match is_null {
+                    (Some(true), _) | (_, Some(true)) => {
+                        ", also where one is `null`: a protocol whose replies have both says `jsonrpc \"1.0\"`"
+                    }
+                    _ => "",
+                };
+                Err(self.malformed(id, format!("a reply has a `result` or an `error`, not both{why}")))
             }
             (None, None) => {
                 Err(self
@@ -252,7 +275,8 @@ impl<'a, P: RawPayload> Parts<'a, P> {
                 None => Err(self.without_id()),
             },
             (None, Some(error)) => {
-                let problem = error_problem(error);
+                // What an error looks like, JSON-RPC 1.0 does not say.
+                let problem = (dialect != Dialect::Version1).then(|| error_problem(error)).flatten();
                 let error = serde_json::from_str(error).unwrap_or_else(|_| {
                     RpcError::internal_error(format!("the peer sent {} as its error", shortened(error)))
                 });
@@ -395,6 +419,56 @@ mod tests {
             let malformed = refused(line);
             assert_eq!(malformed.error.code, code, "{line}: {}", malformed.error);
             assert_eq!(malformed.id, id.map(RequestId::Number), "{line}");
+        }
+    }
+
+    #[test]
+    fn version_1_has_null_for_what_is_not_there() {
+        let read = |line: &'static str| parse(line.as_bytes(), 64, Dialect::Version1);
+        let result = |line| match read(line) {
+            Ok(Envelope::Result { id: RequestId::Number(5), result }) => result,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(result(r#"{"id":5,"result":true,"error":null}"#), "true");
+        assert_eq!(result(r#"{"id":5,"result":null,"error":null}"#), "null");
+        assert_eq!(result(r#"{"jsonrpc":"1.0","id":5,"result":7}"#), "7");
+        let error = |line| match read(line) {
+            Ok(Envelope::Error { id: RequestId::Number(5), error, problem: None }) => error,
+            other => panic!("{other:?}"),
+        };
+        let refused = error(r#"{"id":5,"result":null,"error":{"code":-8,"message":"m"}}"#);
+        assert_eq!(refused, RpcError::new(-8, "m"));
+        assert_eq!(
+            error(r#"{"id":5,"error":[21,"Job not found",null]}"#),
+            RpcError::new(21, "Job not found")
+        );
+        assert_eq!(error(r#"{"id":5,"result":null,"error":"busy"}"#), RpcError::internal_error("busy"));
+        let line = r#"{"id":null,"method":"n","params":[2]}"#;
+        assert!(matches!(read(line), Ok(Envelope::Notification { params: Some("[2]"), .. })));
+        assert!(matches!(read(r#"{"method":"n"}"#), Ok(Envelope::Notification { .. })));
+        let line = r#"{"id":null,"result":null,"error":"what?"}"#;
+        assert!(matches!(read(line), Ok(Envelope::Complaint { .. })));
+        for line in [
+            r#"{"id":5,"result":1,"error":2}"#,
+            r#"{"id":5,"error":null}"#,
+            r#"{"id":5}"#,
+            r#"{"id":null,"result":1,"error":null}"#,
+        ] {
+            assert!(read(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_reply_of_version_1_is_called_one() {
+        let problem = |line: &str| refused(line).error.message;
+        let both = "a reply has a `result` or an `error`, not both";
+        assert_eq!(problem(r#"{"jsonrpc":"2.0","id":5,"result":1,"error":2}"#), both);
+        for line in [
+            r#"{"jsonrpc":"2.0","id":5,"result":1,"error":null}"#,
+            r#"{"jsonrpc":"2.0","id":5,"result":null,"error":2}"#,
+        ] {
+            let why = ", also where one is `null`: a protocol whose replies have both says `jsonrpc \"1.0\"`";
+            assert_eq!(problem(line), format!("{both}{why}"));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mcp_protocol_machine::Excerpt;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -149,6 +149,22 @@ impl<'de> Deserialize<'de> for RpcError {
                 Ok(RpcError::internal_error(text))
             }
 
+            /// `[21, "Job not found", null]`, as the Python libraries of JSON-RPC 1.0 write it.
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RpcError, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element::<Value>()? {
+                    elements.push(element);
+                }
+                Ok(match elements.as_slice() {
+                    [Value::Number(code), Value::String(message), data @ ..] if data.len() <= 1 => RpcError {
+                        code: code.as_i64().unwrap_or(RpcError::INTERNAL_ERROR),
+                        message: message.clone(),
+                        data: data.first().filter(|data| !data.is_null()).cloned(),
+                    },
+                    _ => RpcError::internal_error(Value::Array(elements).to_string()),
+                })
+            }
+
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RpcError, A::Error> {
                 let mut error = RpcError::internal_error("the peer gave no reason");
                 while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
@@ -188,6 +204,12 @@ mod tests {
         assert_eq!(read(r#"{"code":1.5,"message":7}"#).unwrap().message, "7");
         assert_eq!(read(r#""broken""#).unwrap().message, "broken");
         assert!(read("7").is_err());
+        assert_eq!(read(r#"[21,"no",null]"#).unwrap(), RpcError::new(21, "no"));
+        let traced = RpcError::new(21, "no").with_data("line 3");
+        assert_eq!(read(r#"[21,"no","line 3"]"#).unwrap(), traced);
+        assert_eq!(read(r#"[21,"no"]"#).unwrap().code, 21);
+        assert_eq!(read("[]").unwrap(), RpcError::internal_error("[]"));
+        assert_eq!(read(r#"["no",21]"#).unwrap(), RpcError::internal_error(r#"["no",21]"#));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The text of a message, which may have been read before.
 
-use super::dialect::Dialect;
 use super::envelope::{Envelope, Malformed, parse, parse_value};
 use super::payload::LookedUp;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::raw::JsonReader;
 use super::raw::JsonValue;
+use mcp_protocol_machine::protocol::Dialect;
 
 /// The text of a message, as an [`Observer`](crate::observer::Observer) takes it: bytes, or a value in a text that was read
 /// as JSON before, such as a line of a log. That is not read once more.

@@ -24,11 +24,12 @@ pub(crate) mod write;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use batch::asked;
 pub(crate) use batch::{batch, is_batch};
-pub(crate) use dialect::Dialect;
+pub(crate) use dialect::ANY_DIALECT;
 pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;
 pub(crate) use key::JsonKey;
+pub(crate) use mcp_protocol_machine::protocol::Dialect;
 pub use message_text::MessageText;
 pub(crate) use payload::{LookedUp, RawPayload, Shapes, said};
 pub use raw::{JsonReader, JsonValue};

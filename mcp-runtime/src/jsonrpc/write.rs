@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::Dialect;
 use serde::Serialize;
 
-use super::dialect::Dialect;
 use super::error::RpcError;
 
 /// About how many bytes an envelope has around its method and its payload, if its id is short.
@@ -31,50 +31,72 @@ pub(crate) fn request(
     params: Option<&str>,
 ) {
     into.reserve(method.len() + params.map_or(0, str::len) + ENVELOPE);
-    dialect.start("id", into);
+    start("id", dialect, into);
     request_id(into, id);
     into.extend_from_slice(br#","method":"#);
     text(into, method);
-    finish(into, params);
+    finish(into, dialect, params);
 }
 
 /// A notification.
 pub(crate) fn notification(into: &mut Vec<u8>, dialect: Dialect, method: &str, params: Option<&str>) {
     into.reserve(method.len() + params.map_or(0, str::len) + ENVELOPE);
-    dialect.start("method", into);
+    match dialect {
+        Dialect::Version1 => {
+            start("id", dialect, into);
+            into.extend_from_slice(br#"null,"method":"#);
+        }
+        Dialect::Standard | Dialect::WithoutJsonrpc => start("method", dialect, into),
+    }
     text(into, method);
-    finish(into, params);
+    finish(into, dialect, params);
 }
 
 /// A reply.
 pub(crate) fn result(into: &mut Vec<u8>, dialect: Dialect, id: &RequestId, result: &str) {
     into.reserve(result.len() + ENVELOPE);
-    dialect.start("id", into);
+    start("id", dialect, into);
     request_id(into, id);
     into.extend_from_slice(br#","result":"#);
     into.extend_from_slice(result.as_bytes());
-    into.extend_from_slice(b"}\n");
+    into.extend_from_slice(match dialect {
+        Dialect::Version1 => b",\"error\":null}\n",
+        Dialect::Standard | Dialect::WithoutJsonrpc => b"}\n",
+    });
 }
 
 /// An error reply; without an id, `null` stands in its place, as JSON-RPC asks for where the id could not be read.
 pub(crate) fn error(into: &mut Vec<u8>, dialect: Dialect, id: Option<&RequestId>, error: &RpcError) {
-    dialect.start("id", into);
+    start("id", dialect, into);
     match id {
         Some(id) => request_id(into, id),
         None => into.extend_from_slice(b"null"),
     }
-    error_tail(into, error);
+    error_tail(into, dialect, error);
 }
 
 /// An error reply to what cannot be an id, a fraction for instance, given back as it came.
 pub(crate) fn error_to_raw(into: &mut Vec<u8>, dialect: Dialect, id: &str, error: &RpcError) {
-    dialect.start("id", into);
+    start("id", dialect, into);
     into.extend_from_slice(id.as_bytes());
-    error_tail(into, error);
+    error_tail(into, dialect, error);
 }
 
-fn error_tail(into: &mut Vec<u8>, error: &RpcError) {
-    into.extend_from_slice(br#","error":"#);
+/// How a message begins, up to the value of its first own member, `"id"` or `"method"`.
+fn start(first: &'static str, dialect: Dialect, into: &mut Vec<u8>) {
+    into.extend_from_slice(match dialect {
+        Dialect::Standard => br#"{"jsonrpc":"2.0",""#,
+        Dialect::WithoutJsonrpc | Dialect::Version1 => br#"{""#,
+    });
+    into.extend_from_slice(first.as_bytes());
+    into.extend_from_slice(br#"":"#);
+}
+
+fn error_tail(into: &mut Vec<u8>, dialect: Dialect, error: &RpcError) {
+    into.extend_from_slice(match dialect {
+        Dialect::Version1 => br#","result":null,"error":"#,
+        Dialect::Standard | Dialect::WithoutJsonrpc => br#","error":"#,
+    });
     let start = into.len();
     if serde_json::to_writer(&mut *into, error).is_err() {
         // Only a `data` could fail, and JSON values do not; should it happen, the code is what must arrive.
@@ -91,7 +113,8 @@ pub(crate) fn id_text(id: &RequestId) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-fn finish(into: &mut Vec<u8>, params: Option<&str>) {
+fn finish(into: &mut Vec<u8>, dialect: Dialect, params: Option<&str>) {
+    let params = params.or((dialect == Dialect::Version1).then_some("[]"));
     if let Some(params) = params {
         into.extend_from_slice(br#","params":"#);
         into.extend_from_slice(params.as_bytes());
@@ -155,6 +178,27 @@ mod tests {
         assert!(
             written(|into| error_to_raw(into, Dialect::Standard, "1.5", &RpcError::new(1, "x")))
                 .contains("\"id\":1.5,")
+        );
+    }
+
+    #[test]
+    fn version_1_leaves_nothing_out() {
+        let id = RequestId::Number(0);
+        assert_eq!(
+            written(|into| request(into, Dialect::Version1, &id, "a", None)),
+            "{\"id\":0,\"method\":\"a\",\"params\":[]}\n"
+        );
+        assert_eq!(
+            written(|into| notification(into, Dialect::Version1, "n", Some("[1]"))),
+            "{\"id\":null,\"method\":\"n\",\"params\":[1]}\n"
+        );
+        assert_eq!(
+            written(|into| result(into, Dialect::Version1, &id, "1")),
+            "{\"id\":0,\"result\":1,\"error\":null}\n"
+        );
+        assert_eq!(
+            written(|into| error(into, Dialect::Version1, Some(&id), &RpcError::new(1, "x"))),
+            "{\"id\":0,\"result\":null,\"error\":{\"code\":1,\"message\":\"x\"}}\n"
         );
     }
 

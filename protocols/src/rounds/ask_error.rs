@@ -50,7 +50,7 @@ pub enum AskError {
         /// The name of the question.
         name: String,
     },
-    /// The request is over.
+    /// The request is over, or the session has ended, as in a shutdown: the client cannot be asked any more.
     Over,
 }
 
@@ -107,7 +107,8 @@ impl fmt::Display for AskError {
                 write!(formatter, "the client refuses to answer `{name}`: {error}")
             }
             AskError::TimedOut { name } => write!(formatter, "the client has not answered `{name}` in time"),
-            AskError::Over => formatter.write_str("the request is over"),
+            AskError::Over => formatter
+                .write_str("the client cannot be asked any more: the request or its session has ended"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Kind, Message, MessageIndex, Origin, Payload, Protocol, Side, StateKind,
+    Action, Dialect, Direction, Kind, Message, MessageIndex, Origin, Payload, Protocol, Side, StateKind,
 };
 use mcp_protocol_machine::{Excerpt, RequestId, StepKind};
 use mcp_runtime::Report;
@@ -408,9 +408,6 @@ impl Session {
         let is_answered = observed.message.and_then(|message| self.protocol().message(message));
         let is_answered = is_answered.is_some_and(|table| table.answered);
         let mut reply = json!({ "id": request.get("id") });
-        if !self.protocol().without_jsonrpc {
-            set(&mut reply, "jsonrpc", json!("2.0"));
-        }
         match is_answered {
             true => set(&mut reply, "result", json!({})),
             false => set(
@@ -419,6 +416,7 @@ impl Session {
                 json!({ "code": -32601, "message": "the probe answers no requests" }),
             ),
         }
+        complete(self.protocol(), &mut reply);
         let bytes = reply.to_string().into_bytes();
         self.observer.observe(Side::Client, &bytes);
         self.last_number = self.connection.send(bytes);
@@ -542,16 +540,29 @@ pub(crate) fn written(
     params: Option<&Value>,
 ) -> String {
     let mut message = json!({ "method": method });
-    if !protocol.without_jsonrpc {
-        set(&mut message, "jsonrpc", json!("2.0"));
-    }
     if let Some(id) = id {
         set(&mut message, "id", id.clone());
     }
     if let Some(params) = params {
         set(&mut message, "params", params.clone());
     }
+    complete(protocol, &mut message);
     message.to_string()
+}
+
+/// Adds what each message of the protocol has.
+pub(crate) fn complete(protocol: &Protocol, message: &mut Value) {
+    let missing = match (protocol.dialect, message.get("method")) {
+        (Dialect::Standard, _) => vec![("jsonrpc", json!("2.0"))],
+        (Dialect::WithoutJsonrpc, _) => Vec::new(),
+        (Dialect::Version1, Some(_)) => vec![("id", Value::Null), ("params", json!([]))],
+        (Dialect::Version1, None) => vec![("result", Value::Null), ("error", Value::Null)],
+    };
+    for (key, value) in missing {
+        if message.get(key).is_none() {
+            set(message, key, value);
+        }
+    }
 }
 
 fn set(object: &mut Value, key: &str, value: Value) {

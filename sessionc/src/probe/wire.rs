@@ -1,10 +1,10 @@
 //! What is never a message of the protocol, and what is hard to read.
 
-use mcp_protocol_machine::protocol::Protocol;
+use mcp_protocol_machine::protocol::{Dialect, Protocol};
 use serde_json::{Value, json};
 
 use super::payload::NOTHING;
-use super::session::written;
+use super::session::{complete, written};
 
 /// How long the text of [`Wire::Large`] is, in bytes.
 const LARGE: usize = 4 << 20;
@@ -119,7 +119,9 @@ impl Wire {
     pub(crate) fn is_forbidden(self, protocol: &Protocol) -> bool {
         match self {
             Wire::Batch => !protocol.batch,
-            Wire::NoJsonrpc | Wire::OldJsonrpc => !protocol.without_jsonrpc,
+            Wire::NoJsonrpc | Wire::OldJsonrpc => protocol.dialect == Dialect::Standard,
+            // Notifications have the id null there.
+            Wire::RequestWithoutId => protocol.dialect != Dialect::Version1,
             Wire::UsedId => !protocol.reuses_ids,
             _ => true,
         }
@@ -154,10 +156,8 @@ impl Wire {
         };
         let reply = |members: Value| {
             let mut message = json!({ "id": NOTHING });
-            if !protocol.without_jsonrpc {
-                insert(message.as_object_mut()?, "jsonrpc", json!("2.0"));
-            }
             message.as_object_mut()?.extend(members.as_object()?.clone());
+            complete(protocol, &mut message);
             Some(message.to_string())
         };
         let error = json!({ "code": -32603, "message": "of nothing" });

@@ -3,6 +3,7 @@
 mod at_capacity;
 mod client;
 mod cut_connections;
+mod graceful;
 mod http2;
 mod pages;
 mod server;

@@ -23,6 +23,7 @@ mod several_channels;
 mod shape_names;
 mod shapes;
 mod star_branch;
+mod stratum;
 mod two_replies;
 mod versioned;
 mod whole_payloads;

@@ -10,9 +10,10 @@ mod tools {
 }
 
 use tools::types::{
-    Checked, CheckedFalse, CheckedTrue, CheckedTrueStrict, Content, ContentValue, Dish, ImageContent, Level,
-    ListParams, Listing, Menu, MetaMeta, Mixed, Names, Order, Page, Priority, ProgressToken, Role, RunParams,
-    RunResult, Step, TextContent, Tool, ToolAnnotations, ToolAnnotationsHints, ToolAnnotationsTags, ToolKind,
+    Checked, CheckedFalse, CheckedTrue, CheckedTrueStrict, Content, ContentValue, Dish, Format, ImageContent,
+    Level, ListParams, Listing, Menu, MetaMeta, Mixed, Names, Order, Page, Priority, ProgressToken, Role,
+    RunParams, RunResult, Status, Step, TextContent, Tool, ToolAnnotations, ToolAnnotationsHints,
+    ToolAnnotationsTags, ToolKind,
 };
 use tools::{Buyer, Shop, server};
 
@@ -147,6 +148,22 @@ fn numbers_are_known_or_kept() {
     assert_eq!(from_value::<Page>(json!(u64::MAX)).unwrap(), Page::Other(u64::MAX));
     assert_eq!(Page::V0.as_u64(), 0);
     assert_eq!(error::<Page>(json!(-1)), "expected a whole number that is not negative, found -1");
+}
+
+#[test]
+fn a_value_may_have_the_name_of_its_variant() {
+    for (number, status) in
+        [(1, Status::Finished), (2, Status::NotFound), (3, Status::V3), (4, Status::Other(4))]
+    {
+        assert_eq!(from_value::<Status>(json!(number)).unwrap(), status);
+        assert_eq!((status.as_i64(), again::<Status>(&json!(number))), (number, json!(number)));
+    }
+    let formats = json!(["text/plain", "plain", 1, [2]]);
+    let read: Vec<Format> = from_value(formats.clone()).unwrap();
+    // The name that is written is the one that gets no number.
+    assert_eq!(read, [Format::Plain, Format::Plain2, Format::Numbers, vec![2].into()]);
+    assert_eq!(to_value(read).unwrap(), formats);
+    assert_eq!(error::<Format>(json!(2)), "expected \"text/plain\", \"plain\", 1 or a list, found 2");
 }
 
 #[test]

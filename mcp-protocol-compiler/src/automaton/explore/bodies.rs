@@ -10,6 +10,7 @@ use crate::automaton::graph::{ActionNode, NodeId};
 use crate::automaton::normal_form::Head;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{Owner, RawEdge, RawState};
+use crate::findings::channels::SharedBodies;
 use crate::hash::Set;
 use crate::source::Span;
 
@@ -114,7 +115,7 @@ impl Explorer<'_> {
                 if let Some((other, first)) = seen.insert(step, (place, action.span)) {
                     let what = match other == place {
                         true => FindingKind::SameFirstAction { action: step, first },
-                        false => FindingKind::Overlap { action: step, first, both_open: false },
+                        false => FindingKind::Overlap { action: step, first, bodies: SharedBodies::No },
                     };
                     self.findings.push(what.at(action.span));
                     continue;

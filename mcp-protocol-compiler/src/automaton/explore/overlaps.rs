@@ -7,8 +7,10 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use super::{Explorer, Start};
 use crate::automaton::finding::FindingKind;
 use crate::automaton::graph::NodeId;
+use crate::automaton::normal_form::Head;
 use crate::automaton::open_keys;
-use crate::automaton::raw::{RawState, Step};
+use crate::automaton::raw::{RawEdge, RawState, Step};
+use crate::findings::channels::SharedBodies;
 use crate::reach::reachable;
 use crate::source::Span;
 
@@ -20,6 +22,8 @@ struct SharedStep {
     channels: (usize, usize),
     /// It opens the sub-sessions of two bodies.
     both_open: bool,
+    /// It is a later step of the sub-sessions of two bodies.
+    both_go_on: bool,
 }
 
 /// What a message is to a channel.
@@ -52,9 +56,9 @@ impl Explorer<'_> {
             let first_body = linear.len();
             let bodies = self.running.get(running).cloned().unwrap_or_default();
             let linear = linear.iter().map(|state| self.alphabet([*state]));
-            let bodies = bodies.iter().map(|body| self.uses(body));
+            let uses = bodies.iter().map(|body| self.uses(body));
             let linear = linear.map(|alphabet| with(alphabet, ChannelUse::Own));
-            let channels: Vec<_> = linear.chain(bodies).collect();
+            let channels: Vec<_> = linear.chain(uses).collect();
             let mut found = Vec::new();
             for (channel, alphabet) in channels.into_iter().enumerate() {
                 for (action, (span, used)) in alphabet {
@@ -68,12 +72,14 @@ impl Explorer<'_> {
                     found.extend(rival.map(|(first, other, rival)| {
                         let open = used == ChannelUse::Own && *other == ChannelUse::Own;
                         let both_open = open && channel.min(*rival) >= first_body;
+                        let both_go_on = used == ChannelUse::Later && *other == ChannelUse::Later;
                         SharedStep {
                             action,
                             first: *first,
                             second: span,
                             channels: (*rival, channel),
                             both_open,
+                            both_go_on,
                         }
                     }));
                     others.push((span, used, channel));
@@ -92,13 +98,43 @@ impl Explorer<'_> {
             let alike: BTreeSet<_> =
                 found.iter().filter(|shared| shared.both_open).map(|shared| shared.channels).collect();
             found.retain(|shared| shared.both_open || !alike.contains(&shared.channels));
-            for SharedStep { action, first, second, both_open, .. } in found {
+            for SharedStep { action, first, second, channels, both_open, both_go_on } in found {
                 if reported.insert((first, second)) {
-                    self.findings.push(FindingKind::Overlap { action, first, both_open }.at(second));
+                    let body = |channel: usize| bodies.get(channel.checked_sub(first_body)?).copied();
+                    let shared = match (body(channels.0), body(channels.1)) {
+                        _ if both_open => SharedBodies::BothOpen,
+                        (Some(one), Some(two)) if both_go_on => self.one_for_both(one, two),
+                        _ => SharedBodies::No,
+                    };
+                    self.findings.push(FindingKind::Overlap { action, first, bodies: shared }.at(second));
                 }
             }
         }
         self.twins(reported.iter().any(|(first, second)| first == second));
+    }
+
+    /// The one body that may stand for two, whose sub-sessions have a later step in common.
+    fn one_for_both(&mut self, one: NodeId, two: NodeId) -> SharedBodies {
+        let mut is_choice = |body: NodeId| {
+            let end = self.heads.end(body);
+            // What is wrong with the body was reported when it was explored.
+            matches!(self.heads.head(end, &mut Vec::new()), Head::Choice(_))
+        };
+        // Channels are not a branch of a choice.
+        if !is_choice(one) || !is_choice(two) {
+            return SharedBodies::No;
+        }
+        let opener = |body| self.bodies.get(&body).and_then(|edges| edges.first());
+        let name = |edge: &RawEdge| {
+            let definition = self.resolution.definitions.get(edge.sub_session?)?;
+            Some(definition.name.text.clone())
+        };
+        let (Some(one), Some(two)) = (opener(one), opener(two)) else { return SharedBodies::No };
+        let sends = [one, two].iter().any(|opener| opener.direction == Direction::Send);
+        match (name(one), name(two)) {
+            (Some(one), Some(two)) => SharedBodies::OneForBoth { names: (one, two), sends },
+            _ => SharedBodies::No,
+        }
     }
 
     /// A body that runs twice shares every message with itself. Where what stands twice is a text with several

@@ -1,6 +1,6 @@
 //! What has changed about the protocol as a whole.
 
-use mcp_protocol_machine::protocol::{RequestVersion, Side, VersionField};
+use mcp_protocol_machine::protocol::{Dialect, RequestVersion, Side, VersionField};
 
 use super::super::announced::dotted;
 use super::super::envelope::place_of_version;
@@ -33,9 +33,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     add("revision", revision(old), revision(new), &[]);
     let yes = |holds: bool| if holds { "permitted" } else { "not permitted" }.to_owned();
     add("batches", yes(old.declarations.batch), yes(new.declarations.batch), &all);
-    let there = |without: bool| if without { "not written" } else { "written" }.to_owned();
-    let without = |version: &Version<'_>| there(version.declarations.without_jsonrpc);
-    add("member `jsonrpc`", without(old), without(new), &all);
+    add("version of JSON-RPC", dialect(old), dialect(new), &all);
     add("ids that are used again", yes(old.declarations.reuses_ids), yes(new.declarations.reuses_ids), &all);
     let (mut revisions, mut announced) = (Vec::new(), Vec::new());
     for (_, version) in by_age(old, new) {
@@ -58,6 +56,16 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     {
         add(what, announcements(old, side), announcements(new, side), &announced);
     }
+}
+
+/// Which JSON-RPC messages are.
+fn dialect(version: &Version<'_>) -> String {
+    match version.declarations.dialect {
+        Dialect::Standard => "2.0",
+        Dialect::WithoutJsonrpc => "2.0 without the member `jsonrpc`",
+        Dialect::Version1 => "1.0",
+    }
+    .to_owned()
 }
 
 /// The code of the error that refuses a request, if there is one.

@@ -144,9 +144,10 @@ impl ShapeBraces {
                 {
                     return true;
                 }
-                // Two words in a row are of another item.
+                // Two words in a row are of another item, but for `map Name` and `1 as Name`.
                 Kind::Word | Kind::Text | Kind::Number => {
-                    if earlier.is_some_and(|earlier| earlier.kind == Kind::Word) && !is(earlier, "map") {
+                    let goes_on = is(earlier, "map") || is(earlier, "as") || is(Some(token), "as");
+                    if earlier.is_some_and(|earlier| earlier.kind == Kind::Word) && !goes_on {
                         return false;
                     }
                 }

@@ -218,8 +218,8 @@ fn what_follows_the_name_of_a_protocol() {
             panic!()
         };
         let version = version.map(|version| (version.name.text, version.is_number));
-        let Envelope { batch, without_jsonrpc, reuses_ids } = envelope;
-        (version, [batch, without_jsonrpc, reuses_ids].map(|place| place.is_some()))
+        let Envelope { batch, dialect, reuses_ids } = envelope;
+        (version, [batch.is_some(), dialect.is_some(), reuses_ids.is_some()])
     };
     let text = |text: &str| Some((text.to_owned(), false));
     assert_eq!(protocol("protocol P"), (None, [false; 3]));
@@ -229,10 +229,19 @@ fn what_follows_the_name_of_a_protocol() {
     assert_eq!(protocol("protocol P without jsonrpc batch"), (None, [true, true, false]));
     assert_eq!(protocol("protocol P \"1\" reuses ids"), (text("1"), [false, false, true]));
     assert_eq!(protocol("protocol P reuses ids batch without jsonrpc"), (None, [true; 3]));
+    assert_eq!(protocol("protocol P \"1\" jsonrpc \"1.0\""), (text("1"), [false, true, false]));
+    assert_eq!(protocol("protocol P jsonrpc \"1.0\" batch"), (None, [true, true, false]));
+    // It is not a word of the language.
+    assert_eq!(protocol("protocol P\njsonrpc = !A . End"), (None, [false; 3]));
     let not_whole = |text: &str| super::parsed(text).2.len();
     for number in ["01", "1.0", "-1", "2025-03-26", "18446744073709551616"] {
         assert_eq!(not_whole(&format!("protocol P {number}")), 1, "{number}");
     }
+}
+
+#[test]
+fn what_follows_a_named_variant_may_be_a_record() {
+    correct("type A = 1 as One | \"two\" as Two | { three: 3 as Three | 4 } | {}\n");
 }
 
 #[test]

@@ -124,6 +124,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `capabilities server = Message.path`", "the message and the field are missing"),
     ("write `(S, T)` for channels side by side", "which of the two is meant is the author's choice"),
     ("channels side by side are written in parentheses", "what the channels are is not read"),
+    ("write `1 as Ok`", "the name of the variant is missing"),
     ("declare a message, `notification Name", "the name of the message is missing"),
     ("choose another name, for instance `α`", "the name is written in more places than the finding knows"),
     ("give the server a name of its own", "no name is left to propose"),

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::protocol::{
-    Action, Advice, Cancels, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace,
-    Kind, Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement,
-    Role, Side, State, StateIndex, StateKind, Strictness, Text,
+    Action, Advice, Cancels, Condition, Dialect, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex,
+    KeyPlace, Kind, Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports,
+    Requirement, Role, Side, State, StateIndex, StateKind, Strictness, Text,
 };
 
 /// A request with its reply and its refusal.
@@ -233,7 +233,7 @@ impl Tables {
             version: Some("1".into()),
             numeric_version: false,
             batch: false,
-            without_jsonrpc: false,
+            dialect: Dialect::Standard,
             reuses_ids: false,
             messages: self.messages.into(),
             gates: self.gates.into(),

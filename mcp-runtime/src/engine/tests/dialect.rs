@@ -1,8 +1,8 @@
-//! A protocol whose messages have no member `jsonrpc`: it is not demanded, and not written.
+//! Protocols whose messages are not those of JSON-RPC 2.0: they have no member `jsonrpc`, or are of JSON-RPC 1.0.
 
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::protocol::{Dialect, Side};
 use serde_json::json;
 
 use super::desk;
@@ -10,9 +10,9 @@ use super::desk::messages::{HELLO, READY};
 use super::pair::End;
 use crate::options::Options;
 
-fn end(side: Side) -> End {
+fn end(side: Side, dialect: Dialect) -> End {
     let mut protocol = desk::PROTOCOL.clone();
-    protocol.without_jsonrpc = true;
+    protocol.dialect = dialect;
     let end = End::over(Arc::new(protocol), side, Options::default());
     end.link.with(|engine| engine.attend(None));
     end
@@ -20,7 +20,7 @@ fn end(side: Side) -> End {
 
 #[test]
 fn what_is_written_has_no_jsonrpc() {
-    let client = end(Side::Client);
+    let client = end(Side::Client, Dialect::WithoutJsonrpc);
     client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
     assert_eq!(client.said(), [json!({ "id": 0, "method": "hello", "params": {} })]);
     client.feed(r#"{"id":0,"result":{"capabilities":{}}}"#);
@@ -33,7 +33,7 @@ fn what_is_written_has_no_jsonrpc() {
 
 #[test]
 fn answers_and_errors_have_no_jsonrpc() {
-    let server = end(Side::Server);
+    let server = end(Side::Server, Dialect::WithoutJsonrpc);
     assert_eq!(server.ask(r#"{"id":1,"method":"ping"}"#), [json!({ "id": 1, "result": {} })]);
     let [refused] = server.ask(r#"{"id":2,"method":"nothing"}"#).try_into().unwrap();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32601)));
@@ -46,8 +46,31 @@ fn answers_and_errors_have_no_jsonrpc() {
 
 #[test]
 fn a_peer_may_write_it_all_the_same_but_no_other_version() {
-    let server = end(Side::Server);
+    let server = end(Side::Server, Dialect::WithoutJsonrpc);
     assert_eq!(server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), [json!({ "id": 1, "result": {} })]);
     let [refused] = server.ask(r#"{"jsonrpc":"1.0","id":2,"method":"ping"}"#).try_into().unwrap();
     assert_eq!(refused["error"]["message"], json!("`jsonrpc` must be \"2.0\", not \"1.0\""));
+}
+
+#[test]
+fn a_client_of_version_1_writes_and_reads_what_is_null() {
+    let client = end(Side::Client, Dialect::Version1);
+    client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
+    assert_eq!(client.said(), [json!({ "id": 0, "method": "hello", "params": {} })]);
+    client.feed(r#"{"id":0,"result":{"capabilities":{}},"error":null}"#);
+    assert!(client.linear().is_some());
+    let about = mcp_protocol_machine::About::Nothing;
+    client.link.speak(|engine, caller| engine.notification(caller, READY, "null", about)).unwrap();
+    assert_eq!(client.said(), [json!({ "id": null, "method": "ready", "params": [] })]);
+    assert!(client.reports().is_empty());
+}
+
+#[test]
+fn a_server_of_version_1_answers_with_both_members() {
+    let server = end(Side::Server, Dialect::Version1);
+    let pinged = json!({ "id": 1, "result": {}, "error": null });
+    assert_eq!(server.ask(r#"{"id":1,"method":"ping","params":[]}"#), [pinged]);
+    let [refused] = server.ask(r#"{"id":2,"method":"nothing","params":[]}"#).try_into().unwrap();
+    assert_eq!((&refused["result"], &refused["error"]["code"]), (&json!(null), &json!(-32601)));
+    assert!(refused.as_object().unwrap().contains_key("result"));
 }

@@ -11,7 +11,7 @@ use crate::driver::{
     Delivery, End, Endpoint, Finish, Frame, Outcome, Outgoing, Outlet, OutletNotice, SharedLimits,
     TransportEvent, duplicate,
 };
-use crate::jsonrpc::{Dialect, Envelope, Sketch, parse};
+use crate::jsonrpc::{ANY_DIALECT, Envelope, Sketch, parse};
 
 /// To which session a message of the peer belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl State {
 
 /// The method of a request or a notification.
 fn method(message: &[u8]) -> Option<String> {
-    match parse(message, DEEPEST, Dialect::WithoutJsonrpc) {
+    match parse(message, DEEPEST, ANY_DIALECT) {
         Ok(Envelope::Request { method, .. } | Envelope::Notification { method, .. }) => {
             Some(method.into_owned())
         }

@@ -16,7 +16,7 @@ use super::request_error::RequestError;
 use super::response::Response;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::error_texts::error_texts;
-use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
+use crate::jsonrpc::{ANY_DIALECT, Envelope, RpcError, parse};
 
 /// How much of what a server says with a failure is kept.
 pub(super) const SAID: usize = 1024;
@@ -254,7 +254,7 @@ impl Failure {
 
     /// The failure, with what the server said.
     pub(super) fn saying(self, body: &[u8]) -> HttpError {
-        let error = match parse(body, usize::MAX, Dialect::WithoutJsonrpc) {
+        let error = match parse(body, usize::MAX, ANY_DIALECT) {
             Ok(Envelope::Error { error, .. } | Envelope::Complaint { error }) => Some(error),
             _ => None,
         };

@@ -21,7 +21,7 @@ use super::running::Over;
 use super::sending::{LONG, MessageBody, SentBytes};
 use super::unknown_session::UnknownSession;
 use crate::error::{Error, ReconnectError};
-use crate::jsonrpc::{Dialect, Envelope, parse};
+use crate::jsonrpc::{ANY_DIALECT, Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 
 /// How long an answer is read on that is not awaited any more: reading it to its end keeps the connection for later
@@ -260,7 +260,7 @@ async fn answered(
 /// Hands a message of the server over, after a look at it if it may open the session.
 fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &SessionIdentity, came: &[u8]) {
     let opens = message.is_step() && conversation.provider.is_none() && !conversation.state().agreed;
-    if opens && matches!(parse(came, usize::MAX, Dialect::WithoutJsonrpc), Ok(Envelope::Result { .. })) {
+    if opens && matches!(parse(came, usize::MAX, ANY_DIALECT), Ok(Envelope::Result { .. })) {
         // The endpoint is never asked under the lock, for it calls back.
         let version = conversation.endpoint.read_aside(came).version;
         let mut state = conversation.state();
@@ -309,8 +309,7 @@ async fn refused(
     let not_taken = !message.is_step() && is_no_room(response.status());
     if let (true, [id]) = (is_json && !not_taken, message.asks()) {
         let own = mcp_protocol_machine::RequestId::Number(*id);
-        if matches!(parse(&body, usize::MAX, Dialect::WithoutJsonrpc), Ok(Envelope::Error { id, .. }) if id == own)
-        {
+        if matches!(parse(&body, usize::MAX, ANY_DIALECT), Ok(Envelope::Error { id, .. }) if id == own) {
             conversation.receive(&body, identity.epoch);
             return Ok(());
         }

@@ -16,7 +16,7 @@ use super::message::PostMessage;
 use super::response::Response;
 use crate::driver::Epoch;
 use crate::error::{Error, ReconnectError};
-use crate::jsonrpc::{Dialect, Envelope, parse};
+use crate::jsonrpc::{ANY_DIALECT, Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, SESSION_ID};
 
 /// Reconnects, unless another task has done so since this epoch. If that fails the session ends, and the engine learns
@@ -123,7 +123,7 @@ async fn begin(
             let failure = conversation.failure(&response, &identity);
             let retry_after = failure.retry_after;
             let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
-            let failed = match parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
+            let failed = match parse(&body, usize::MAX, ANY_DIALECT) {
                 Ok(Envelope::Error { error, .. }) => ReconnectError::Refused(error).into(),
                 _ => undelivered(failure.saying(&body)),
             };
@@ -138,7 +138,7 @@ async fn begin(
         }
         drop(naming);
         let reply = reply(conversation, &identity, id, &mut response).await.map_err(undelivered)?;
-        match parse(&reply, usize::MAX, Dialect::WithoutJsonrpc) {
+        match parse(&reply, usize::MAX, ANY_DIALECT) {
             Ok(Envelope::Result { .. }) => {}
             Ok(Envelope::Error { error, .. }) => return Err(ReconnectError::Refused(error).into()),
             _ => return Err(undelivered(HttpError::NoReply)),
@@ -188,7 +188,7 @@ async fn reply(
     let mut reply = None;
     while let Some(piece) = response.chunk().await? {
         let mut answers = Vec::new();
-        events.feed(&piece, |data| match parse(data, usize::MAX, Dialect::WithoutJsonrpc) {
+        events.feed(&piece, |data| match parse(data, usize::MAX, ANY_DIALECT) {
             Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) if id == own => {
                 reply = Some(Bytes::copy_from_slice(data));
             }

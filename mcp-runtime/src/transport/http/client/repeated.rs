@@ -13,7 +13,9 @@ use serde_json::value::RawValue;
 
 use crate::driver::RequestText;
 use crate::jsonrpc::path::{find, set};
-use crate::jsonrpc::{Dialect, Envelope, JsonReader, LookedUp, MessageText, RawPayload, parse, write};
+use crate::jsonrpc::{
+    ANY_DIALECT, Dialect, Envelope, JsonReader, LookedUp, MessageText, RawPayload, parse, write,
+};
 use crate::transport::http::headers::{METHOD, NAME, PROTOCOL_VERSION};
 use crate::transport::http::mirrored::{CALL_TOOL, LIST_TOOLS, Mirrored, ParamHeaders, encoded};
 
@@ -47,7 +49,7 @@ impl RepeatedHeaders {
         }
         let mut reader = JsonReader::default();
         let read = MessageText::read(message, &mut reader);
-        match read.parse(usize::MAX, Dialect::WithoutJsonrpc) {
+        match read.parse(usize::MAX, ANY_DIALECT) {
             Ok(Envelope::Request { method, params, .. } | Envelope::Notification { method, params }) => {
                 RepeatedHeaders::of_opening(message, &method, params, tools)
             }
@@ -146,7 +148,7 @@ impl ToolTable {
     /// Notes the tools that a reply lists. Returns the reply without those whose annotations are wrong, which must not
     /// be called, and why; nothing if there are none.
     pub(super) fn learn(&mut self, reply: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
-        let Ok(Envelope::Result { id, result }) = parse(reply, usize::MAX, Dialect::WithoutJsonrpc) else {
+        let Ok(Envelope::Result { id, result }) = parse(reply, usize::MAX, ANY_DIALECT) else {
             return None;
         };
         let listed: Vec<&RawValue> = serde_json::from_str(find(result, TOOLS)?).ok()?;

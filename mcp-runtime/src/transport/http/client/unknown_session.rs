@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::identity::SessionIdentity;
 use super::options::ClientOptions;
 use super::response::Response;
-use crate::jsonrpc::{Dialect, Envelope, parse};
+use crate::jsonrpc::{ANY_DIALECT, Envelope, parse};
 
 /// How a server says that it does not know a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) fn said(
 
 /// Whether what a server says with 400 is about the session: an error that belongs to no request, or a line of text.
 fn is_about_session(body: &[u8]) -> bool {
-    match parse(body, usize::MAX, Dialect::WithoutJsonrpc) {
+    match parse(body, usize::MAX, ANY_DIALECT) {
         Ok(Envelope::Complaint { error }) => names_session(error.message.as_bytes()),
         Ok(_) => false,
         // Neither other JSON nor a page, such as that of a proxy.
