@@ -1,8 +1,11 @@
 //! A protocol of JSON-RPC 1.0: a reply has both members, a notification the id `null`, and an error may be a list.
 
+use mcp_runtime::transport::http::{HttpClient, HttpServer, HttpSession, ServerOptions};
 use mcp_runtime::{Error, RpcError, StepError};
 use serde_json::json;
 use test_support::raw::raw;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use crate::in_time;
 use mining::client::Incoming;
@@ -93,6 +96,61 @@ async fn a_pool_writes_what_a_miner_reads() {
         assert_eq!(miner.hear().await, Some(json!({ "id": "c", "result": null, "error": error })));
         drop(miner);
         pool.await.unwrap();
+    })
+    .await;
+}
+
+/// One pool for each session.
+async fn pool(transport: HttpSession) {
+    let (_, pool) = Pool::new(transport).recv_subscribe().await.unwrap();
+    let pool = pool.send_subscribed(Subscribed::new([], "08", 4)).await.unwrap();
+    pool.incoming().serve(Shares).await;
+}
+
+#[tokio::test]
+async fn over_http_messages_are_those_of_version_1() {
+    in_time(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/pool", listener.local_addr().unwrap());
+        let server = HttpServer::new(ServerOptions::new().opens_with("mining.subscribe"), pool);
+        let router = axum::Router::new().route("/pool", server.method_router());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = test_support::spawn(async move {
+            server.serve(listener, router, async { drop(stopped.await) }).await
+        });
+
+        let post = |session: Option<String>, message: &'static str| {
+            let request = reqwest::Client::new().post(&url).body(message);
+            let request = request.header("content-type", "application/json");
+            let request = request.header("accept", "application/json, text/event-stream");
+            let request =
+                session.into_iter().fold(request, |request, id| request.header("mcp-session-id", id));
+            async move {
+                let response = request.send().await.unwrap();
+                let id = response.headers().get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
+                (response.status().as_u16(), id, response.text().await.unwrap())
+            }
+        };
+        let (status, session, body) = post(None, r#"{"id":1,"method":"mining.subscribe","params":[]}"#).await;
+        assert!(status == 200 && body.contains(r#"{"id":1,"result":[[],"08",4],"error":null}"#), "{body}");
+        let authorize = r#"{"id":2,"method":"mining.authorize","params":["w"]}"#;
+        let (_, _, body) = post(session.clone(), authorize).await;
+        assert!(body.contains(r#"{"id":2,"result":true,"error":null}"#), "{body}");
+        let (_, _, body) = post(session, r#"{"id":3,"method":"mining.guess","params":[]}"#).await;
+        assert!(body.contains(r#"{"id":3,"result":null,"error":{"code":-32601"#), "{body}");
+        let miner = Miner::new(HttpClient::new(&url).unwrap());
+        let (subscribed, miner) = miner.subscribe(SubscribeParams::new()).await.unwrap();
+        assert_eq!(subscribed.extranonce1, "08");
+        let incoming = miner.incoming();
+        assert!(!miner.authorize(AuthorizeParams::new("x")).await.unwrap());
+        let refused = miner.submit(Share::new("x", "j", "0", "1", "2")).await;
+        let Err(Error::Refused(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error, RpcError::new(21, "Job not found"));
+        let Some(Incoming::Notify(job)) = incoming.next().await else { panic!() };
+        assert_eq!(job.id, "j");
+        drop((incoming, miner));
+        drop(stop);
+        serving.await.unwrap().unwrap();
     })
     .await;
 }

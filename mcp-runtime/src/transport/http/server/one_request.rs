@@ -24,7 +24,7 @@ use super::request_work::RequestWork;
 use super::service::Server;
 use super::session::HttpSessionState;
 use super::streams::{Ending, PostAnswer};
-use crate::jsonrpc::{Dialect, Envelope, LookedUp, MessageText, RawPayload, RpcError, parse};
+use crate::jsonrpc::{ANY_DIALECT, Dialect, Envelope, LookedUp, MessageText, RawPayload, RpcError, parse};
 use crate::options::Options;
 use crate::transport::http::headers::{EVENT_STREAM, METHOD, NAME, PROTOCOL_VERSION};
 use crate::transport::http::mirrored::{self, CALL_TOOL, Mirrored, decoded};
@@ -386,7 +386,7 @@ pub(super) fn no_handshake(headers: &HeaderMap, served: &str) -> RequestRefusal 
 
 /// The status of the answer to a request without a session that is an error.
 pub(super) fn status_of(error: &[u8]) -> StatusCode {
-    let code = match parse(error, usize::MAX, Dialect::WithoutJsonrpc) {
+    let code = match parse(error, usize::MAX, ANY_DIALECT) {
         Ok(Envelope::Error { error, .. } | Envelope::Complaint { error }) => error.code,
         _ => return StatusCode::OK,
     };

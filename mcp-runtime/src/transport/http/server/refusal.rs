@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use mcp_protocol_machine::RequestId;
 use serde_json::Value;
 
-use crate::jsonrpc::{Dialect, Envelope, Seems, parse};
+use crate::jsonrpc::{ANY_DIALECT, Envelope, Seems, parse};
 use crate::options::Options;
 
 /// The refusal of a request.
@@ -44,7 +44,7 @@ impl RequestRefusal {
     /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
     /// receives it.
     pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
-        match parse(message, Options::MAX_DEPTH, Dialect::WithoutJsonrpc) {
+        match parse(message, Options::MAX_DEPTH, ANY_DIALECT) {
             Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
             Ok(_) => self,
             Err(malformed) => {

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 
 use crate::budget::{Exhausted, Permit};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{Dialect, Envelope, RpcError, parse, write};
+use crate::jsonrpc::{ANY_DIALECT, Dialect, Envelope, RpcError, parse, write};
 
 /// One message on a stream.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl StreamEvent {
 
 /// Writes an error in place of a reply.
 fn refuse(into: &mut Vec<u8>, reply: &[u8], error: &RpcError) {
-    let id = match parse(reply, usize::MAX, Dialect::WithoutJsonrpc) {
+    let id = match parse(reply, usize::MAX, ANY_DIALECT) {
         Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) => Some(id),
         _ => None,
     };
@@ -233,6 +233,8 @@ mod tests {
         let one = refused_at(10, reply, MessageKind::Result { place }).unwrap();
         assert_eq!((&one["id"], &one["error"]["code"]), (&"a".into(), &(-32603).into()));
         assert_eq!(one["error"]["data"]["limit"], "session_bytes");
+        let one = refused(r#"{"id":"a","result":{},"error":null}"#, MessageKind::Result { place }).unwrap();
+        assert_eq!(one["id"], "a", "of JSON-RPC 1.0");
         let two = r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
         let two = refused(two, MessageKind::Batch).unwrap();
         assert_eq!((&two[0]["id"], &two[1]["id"]), (&1.into(), &2.into()));
