@@ -1,5 +1,6 @@
 //! Random shapes and random edits of them: what is said to fit is accepted, and what is said to break is shown by a value.
 
+use mcp_protocol_machine::shape::Samples;
 use serde_json::Value;
 
 use crate::comparison;
@@ -201,6 +202,7 @@ fn compare(seed: u64, random: &mut Random, (old, new): (&str, &str), counted: &m
             assert!(!accepts(receiver, &witness), "seed {seed}: {witness}\n{old}\n{new}");
         }
         let (_, root) = sender.shape_by_name("Root").unwrap();
+        let has_sample = Samples::new(sender).of(&root.shape).is_some();
         let mut was_refused = false;
         for _ in 0..40 {
             let Some(value) = value(random, sender, &root.shape, 0) else { continue };
@@ -209,6 +211,8 @@ fn compare(seed: u64, random: &mut Random, (old, new): (&str, &str), counted: &m
                 continue;
             }
             counted.samples += 1;
+            // The comparison shows breaks by samples: what has none, it does not see.
+            assert!(has_sample, "seed {seed}: no sample, but {value}\n{old}\n{new}");
             let is_accepted = accepts(receiver, &value);
             was_refused |= !is_accepted;
             assert!(

@@ -173,28 +173,47 @@ fn told_apart(protocol: &Protocol, union: &Shape, own: Option<&Shape>, mut value
     value
 }
 
-/// An object with the optional members of its own shape that are scalars: they may say which alternative it is.
-fn with_scalars(protocol: &Protocol, own: &Shape, mut value: Sample) -> Sample {
+/// An object with the optional members of its own shape that have a value without anything in it: they may say which
+/// alternative it is.
+fn with_flat_members(protocol: &Protocol, own: &Shape, mut value: Sample) -> Sample {
     let Sample::Object(members) = &mut value else { return value };
     leaves(protocol, own, &mut Seen::default(), &mut |leaf| {
         let Shape::Record(record) = leaf else { return };
         for field in record.fields.iter() {
             let is_there = members.iter().any(|(name, _)| *name == *field.name);
-            if let (Some(scalar), false) = (scalar(protocol, &field.shape), is_there) {
-                members.push((field.name.to_string(), scalar));
+            if let (Some(flat), false) = (flat(protocol, &field.shape), is_there) {
+                members.push((field.name.to_string(), flat));
             }
         }
     });
     value
 }
 
-/// A value of a shape that is neither a list nor an object, if it has one.
-fn scalar(protocol: &Protocol, shape: &Shape) -> Option<Sample> {
-    let mut found = None;
+/// A value of a shape that has nothing in it, if there is one: a scalar if possible.
+fn flat(protocol: &Protocol, shape: &Shape) -> Option<Sample> {
+    let (mut scalar, mut empty) = (None, None);
     leaves(protocol, shape, &mut Seen::default(), &mut |leaf| {
-        found = found.take().or_else(|| scalar_of(leaf));
+        scalar = scalar.take().or_else(|| scalar_of(leaf));
+        empty = empty.take().or_else(|| empty_of(leaf));
     });
-    found
+    scalar.or(empty)
+}
+
+/// The list or the object of a shape that is empty.
+fn empty_of(leaf: &Shape) -> Option<Sample> {
+    match leaf {
+        Shape::List(_) => Some(Sample::List(Vec::new())),
+        Shape::Tuple(positions) => {
+            let may_be_empty = positions.iter().all(|position| !position.required);
+            may_be_empty.then(|| Sample::List(Vec::new()))
+        }
+        Shape::Object | Shape::Map(_) => Some(Sample::Object(Vec::new())),
+        Shape::Record(record) => {
+            let may_be_empty = record.fields.iter().all(|field| !field.required);
+            may_be_empty.then(|| Sample::Object(Vec::new()))
+        }
+        _ => None,
+    }
 }
 
 /// The value of a shape that is neither a list, an object, a union nor a name.
@@ -242,7 +261,7 @@ impl<'p> Sampler<'p> {
             if fits(&named) {
                 return Some(named);
             }
-            let own = with_scalars(self.protocol, part, value);
+            let own = with_flat_members(self.protocol, part, value);
             Some(told_apart(self.protocol, union, Some(part), own)).filter(fits)
         })
     }
@@ -264,8 +283,6 @@ impl<'p> Sampler<'p> {
     fn value(&mut self, shape: &'p Shape) -> Option<Sample> {
         self.left = self.left.checked_sub(2)?;
         Some(match shape {
-            Shape::List(_) => Sample::List(Vec::new()),
-            Shape::Object | Shape::Map(_) => Sample::Object(Vec::new()),
             Shape::Record(record) => {
                 let mut members = Vec::new();
                 for field in record.fields.iter().filter(|field| field.required) {
@@ -292,7 +309,7 @@ impl<'p> Sampler<'p> {
                 if let Shape::Literal(Literal::Text(text)) = leaf {
                     self.left = self.left.checked_sub(text.len())?;
                 }
-                scalar_of(leaf)?
+                scalar_of(leaf).or_else(|| empty_of(leaf))?
             }
         })
     }
