@@ -586,7 +586,10 @@ fn what_cannot_be_probed_is_said() {
             "to `https://a.example/mcp` with HTTP 308: give",
         ),
         ("HTTP/1.1 404 Not Found\r\n", "refused `counter/open` with HTTP 404: correct the path of `--url`"),
-        ("HTTP/1.1 401 Unauthorized\r\n", "with HTTP 401: it is probed where it asks for no authorization"),
+        (
+            "HTTP/1.1 401 Unauthorized\r\n",
+            "with HTTP 401: the probe sends no credentials. Let the server ask for none",
+        ),
         ("HTTP/1.1 500 Oops\r\nContent-Length: 9\r\n\r\n<p>no</p>", "with HTTP 500, and says `<p>no</p>`"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",

@@ -43,7 +43,7 @@ impl Rejection {
         match self.status {
             404 | 405 => format!("{refused}: correct the path of `--url`, if messages go to another one"),
             401 | 403 => format!(
-                "{refused}: it is probed where it asks for no authorization, and knows the name in `--url`"
+                "{refused}: the probe sends no credentials. Let the server ask for none, and accept the host of `--url`"
             ),
             _ if body.is_empty() => refused,
             _ => format!("{refused}, and says `{}`", Excerpt(&body)),
