@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 29] = [
+const TESTS: [(&str, fn()); 30] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",

@@ -161,12 +161,13 @@ fn squeezed(code: &str) -> String {
 fn the_server_and_the_client_of_the_page_are_here() {
     let page = include_str!("../../../docs/http.md");
     let here = squeezed(include_str!("guide.rs"))
+        + &squeezed(include_str!("../../tests/http/graceful.rs"))
         + &squeezed(include_str!("../../tests/http/http2.rs"))
         + &squeezed(include_str!("../../tests/http/pages.rs"));
     let examples: Vec<&str> =
-        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(7).collect();
+        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(8).collect();
     for code in &examples {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
     }
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 8);
 }

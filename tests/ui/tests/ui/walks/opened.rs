@@ -111,13 +111,6 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// The methods that a value has in each state, for what may be opened there.
-    fn always(&self, side: Side) -> Vec<String> {
-        let mut always = methods(self.stars, side);
-        always.extend(self.is_for(side).then(|| "next".to_owned()));
-        always
-    }
-
     /// Opens something, or goes on with a sub-session.
     pub(crate) fn act(
         &mut self,
@@ -283,6 +276,7 @@ impl<'a> Opened<'a> {
             variable: variable.clone(),
             keys: keys.clone(),
             always: Vec::new(),
+            hears: false,
             code: String::new(),
         };
         let Message { name, reply, .. } = &star.message;
@@ -315,7 +309,8 @@ impl<'a> Opened<'a> {
         let inner = Opened::new(&body.stars, Some((body.name, numbers.sub_sessions)), random);
         if !refuses {
             for program in [&mut ours, &mut theirs] {
-                program.always = inner.always(program.side);
+                program.always = methods(inner.stars, program.side);
+                program.hears = inner.is_for(program.side);
                 program.code += &inner.listens(program);
             }
         }

@@ -115,7 +115,9 @@ impl Pair<'_> {
                 sender.call(&call, value);
                 next
             }
-            Then::ReplyOrError(next, None) if sender.find(name).is_some() && random.percent(50) => {
+            Then::ReplyOrError(next, None)
+                if self.channel.is_a_call(here, branch.then) && random.percent(50) =>
+            {
                 if refuses {
                     sender.refused_for_good(name, value);
                 } else {

@@ -28,6 +28,7 @@ fn parts<'a>(protocol: &Protocol, api: &'a Api, module: &'a str, side: Side) -> 
         variable: "session".to_owned(),
         keys: Vec::new(),
         always: protocol.always(side),
+        hears: false,
         code: String::new(),
     };
     let whole = part(api.start(role));
