@@ -21,7 +21,8 @@ const WAITING: usize = 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Hands reports to a thread that writes them. The traffic never waits for it: reports that find no room are counted, and
-/// their number is reported. Of many texts that are not messages, the first are reported, and then their number.
+/// their number is reported. Of many texts that are not messages, and of many failures of single exchanges over HTTP, the first are reported, and then
+/// their number.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     /// Nothing, when the program is about to end.
@@ -33,8 +34,22 @@ pub(crate) struct Reporter {
 #[derive(Debug)]
 struct Open {
     lines: SyncSender<ReportLine>,
-    /// What the client and the server have sent that is not a message.
-    malformed: [ReportLimit; 2],
+    /// How many there were of the client, of the server, and over HTTP.
+    limits: [ReportLimit; 3],
+}
+
+/// What there may be many of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ManyOf {
+    /// Texts of a side that are not messages.
+    Malformed(Side),
+    /// Messages over HTTP that do not arrive, or are not answered as they should.
+    Exchanges,
+}
+
+impl ManyOf {
+    const ALL: [ManyOf; 3] =
+        [ManyOf::Malformed(Side::Client), ManyOf::Malformed(Side::Server), ManyOf::Exchanges];
 }
 
 #[derive(Debug)]
@@ -75,27 +90,32 @@ impl Reporter {
             // Nothing waits for it, if the program has ended.
             let _ = last.send(());
         });
-        let open = Open { lines, malformed: [ReportLimit::default(); 2] };
+        let open = Open { lines, limits: [ReportLimit::default(); 3] };
         Reporter { open: Arc::new(Mutex::new(Some(open))), lost, written: Arc::new(Mutex::new(written)) }
     }
 
     pub(super) fn remark(&self, session: Option<u64>, remark: Remark) {
-        let mut open = self.lock();
-        let Some(open) = open.as_mut() else { return };
-        let said = match remark.is_malformed {
-            true => open.malformed_of(remark.sender).another(),
-            false => LimitedReport::Whole,
-        };
-        match said {
-            LimitedReport::Whole => self.send(open, session, LineContent::Remark(remark)),
-            LimitedReport::Count(count) => self.send(open, None, counted(remark.sender, count)),
-            LimitedReport::Nothing => {}
-        }
+        let many = remark.is_malformed.then_some(ManyOf::Malformed(remark.sender));
+        self.content(session, many, LineContent::Remark(remark));
+    }
+
+    /// Reports that over HTTP a message does not arrive, or is not answered as it should. Of many, the first are reported.
+    pub(super) fn one_of_many(&self, session: Option<u64>, what: impl Into<String>) {
+        self.content(session, Some(ManyOf::Exchanges), LineContent::Event(what.into()));
     }
 
     pub(crate) fn event(&self, session: Option<u64>, what: impl Into<String>) {
-        if let Some(open) = self.lock().as_ref() {
-            self.send(open, session, LineContent::Event(what.into()));
+        self.content(session, None, LineContent::Event(what.into()));
+    }
+
+    /// Reports something, unless it is one of too many.
+    fn content(&self, session: Option<u64>, many: Option<ManyOf>, content: LineContent) {
+        let mut open = self.lock();
+        let Some(open) = open.as_mut() else { return };
+        match many.map(|many| (many, open.limit(many).another())) {
+            None | Some((_, LimitedReport::Whole)) => self.send(open, session, content),
+            Some((many, LimitedReport::Count(count))) => self.send(open, None, counted(many, count)),
+            Some((_, LimitedReport::Nothing)) => {}
         }
     }
 
@@ -112,9 +132,9 @@ impl Reporter {
     /// Waits until what there was to report is written, or is not being read. Nothing is reported afterwards.
     pub(crate) fn finish(&self) {
         if let Some(mut open) = self.lock().take() {
-            for side in [Side::Client, Side::Server] {
-                if let Some(count) = open.malformed_of(side).rest() {
-                    self.send(&open, None, counted(side, count));
+            for many in ManyOf::ALL {
+                if let Some(count) = open.limit(many).rest() {
+                    self.send(&open, None, counted(many, count));
                 }
             }
         }
@@ -124,15 +144,26 @@ impl Reporter {
 }
 
 impl Open {
-    fn malformed_of(&mut self, sender: Side) -> &mut ReportLimit {
-        let [client, server] = &mut self.malformed;
-        if sender == Side::Client { client } else { server }
+    fn limit(&mut self, of: ManyOf) -> &mut ReportLimit {
+        let [client, server, exchanges] = &mut self.limits;
+        match of {
+            ManyOf::Malformed(Side::Client) => client,
+            ManyOf::Malformed(Side::Server) => server,
+            ManyOf::Exchanges => exchanges,
+        }
     }
 }
 
 /// `server: 40 malformed messages so far: …`
-fn counted(sender: Side, count: u64) -> LineContent {
-    LineContent::Event(format!("{}: {}", sender.word(), Report::ManyMalformed { count }))
+fn counted(many: ManyOf, count: u64) -> LineContent {
+    LineContent::Event(match many {
+        ManyOf::Malformed(sender) => format!("{}: {}", sender.word(), Report::ManyMalformed { count }),
+        ManyOf::Exchanges => {
+            format!(
+                "{count} failures of single exchanges over HTTP so far: those after the first ones are only counted"
+            )
+        }
+    })
 }
 
 fn write(format: ReportFormat, line: &ReportLine) {

@@ -134,10 +134,16 @@ impl GuardedSession {
         self.outputs.reporter.event(self.number, what);
     }
 
-    /// Records and reports a mistake of a side that is not one of a message.
+    /// Records that something did not arrive over HTTP, and reports it unless there were many.
+    pub(super) fn lost(&mut self, what: &str) {
+        self.note(what);
+        self.outputs.reporter.one_of_many(self.number, what);
+    }
+
+    /// Records a mistake of a side that is not one of a message, and reports it unless there were many.
     pub(super) fn mistake(&mut self, of: Side, what: &str) {
         self.outputs.record(self.number, Recorded::Mistake(of, what));
-        self.outputs.reporter.event(self.number, what);
+        self.outputs.reporter.one_of_many(self.number, what);
     }
 
     /// Records and reports that the server has exited with this code, and what it has left.

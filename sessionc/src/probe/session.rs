@@ -24,6 +24,8 @@ use crate::unknown_revision;
 
 /// How many texts may come that are not messages. A server that prints without end would be listened to without end.
 const MOST_UNREADABLE: usize = 1_000;
+/// How many messages of a server a session takes. One that sends without end would be listened to without end.
+const MOST_MESSAGES: usize = 10_000;
 /// How long a server may take to end a session.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -41,6 +43,10 @@ pub(crate) struct Session {
     complaints: usize,
     /// Whether anything has come.
     has_heard: bool,
+    /// How many messages and other texts have come.
+    taken: usize,
+    /// What is wrong with the content type of the first HTTP answer that has another one.
+    mistake_of_kind: Option<String>,
     /// How many texts have come that are not messages.
     unreadable: usize,
     /// The first of them.
@@ -140,6 +146,8 @@ impl Session {
             complaints: 0,
             has_heard: false,
             unreadable: 0,
+            taken: 0,
+            mistake_of_kind: None,
             first_unreadable: None,
             last_request: Vec::new(),
             last_number: 0,
@@ -324,6 +332,7 @@ impl Session {
             }
             Ok(Arrival::OtherKind(number, mistake)) => {
                 let is_after = self.may_follow_from_offence(number);
+                self.mistake_of_kind.get_or_insert_with(|| mistake.clone());
                 note(&mut self.strays, Stray::of_kind(mistake, is_after));
                 Vec::new()
             }
@@ -342,6 +351,10 @@ impl Session {
     }
 
     fn take(&mut self, number: u64, bytes: &[u8]) -> Vec<Heard> {
+        self.taken += 1;
+        if self.taken > MOST_MESSAGES {
+            return vec![Heard::Ended(Ending::Flooded(MOST_MESSAGES))];
+        }
         // An answer to it would come back as well.
         if self.is_echo(bytes) {
             return vec![Heard::Echo];
@@ -472,6 +485,11 @@ impl Session {
                 && edge.origin == Origin::Written
                 && leads_on
         })
+    }
+
+    /// What is wrong with the content type of an HTTP answer, if one has another than answers have.
+    pub(crate) fn mistake_of_kind(&self) -> Option<&str> {
+        self.mistake_of_kind.as_deref()
     }
 
     /// The first text that has come and is not a message.

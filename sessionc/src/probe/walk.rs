@@ -209,6 +209,9 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
 /// Why no answer has come, as far as the server shows it. The session is over then.
 async fn why_silent(session: &mut Session, method: &str) -> String {
     let silent = format!("the server has not answered `{method}` in time");
+    if let Some(mistake) = session.mistake_of_kind() {
+        return format!("{silent}: its answer {mistake}");
+    }
     match session.first_unreadable().cloned() {
         Some(UnreadableText { text, .. }) if text.to_ascii_lowercase().starts_with("content-length:") => {
             format!(

@@ -9,7 +9,8 @@
 //!   they begin. `fit.rs`: which of them a message belongs to. `session.rs`: one session, judged message by message.
 //!   `ending.rs`: what is found when it is over.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
-//!   `stream_progress.rs`: their progress in each stream. `request_faults.rs`: cancels and reports on requests that the checker accepts, and that are wrong.
+//!   `stream_progress.rs`: their progress in each stream. `request_faults.rs`: cancels and reports on requests that the checker
+//!   accepts, and that are wrong.
 //! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `opening.rs`: what waits for the reply that opens
 //!   a session. `stray_texts.rs`: texts that are not messages. `gaps.rs` and `heard.rs`: what of a session is not in the log.
 //! - `refused.rs`: what a side has announced and refuses. `batch.rs`: what is in a batch that is not permitted.

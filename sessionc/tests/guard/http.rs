@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 23] = [
+pub(crate) const TESTS: [Test; 26] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -27,6 +27,11 @@ pub(crate) const TESTS: [Test; 23] = [
     ("what_keeps_messages_from_arriving_is_reported_once", || {
         run(what_keeps_messages_from_arriving_is_reported_once())
     }),
+    ("of_many_failures_the_first_are_reported_and_all_are_counted", || {
+        run(of_many_failures_the_first_are_reported_and_all_are_counted())
+    }),
+    ("a_long_answer_that_is_not_a_reply_is_named", || run(a_long_answer_that_is_not_a_reply_is_named())),
+    ("a_stream_that_cannot_be_opened_is_reported", || run(a_stream_that_cannot_be_opened_is_reported())),
     ("what_a_status_rejects_can_be_sent_again", || run(what_a_status_rejects_can_be_sent_again())),
     ("a_server_may_close_the_connection", || {
         run(a_server_may_close_the_connection());
@@ -442,6 +447,74 @@ async fn a_server_may_close_the_connection() {
     guard.stop();
 }
 
+/// Starts a server that answers each request with this, which it gets the number of, and closes the connection.
+async fn start_answering(answer: impl Fn(u64) -> String + Send + 'static) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        for number in 1.. {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1024];
+            let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut request).await;
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer(number).as_bytes()).await;
+        }
+    });
+    url
+}
+
+async fn of_many_failures_the_first_are_reported_and_all_are_counted() {
+    let varied = |number| {
+        let body = format!("no {number}");
+        format!("HTTP/1.1 500 Oops\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let plain = |_| "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nup".to_owned();
+    // So many that differ are reported in any case: a server has a few causes of failures.
+    for (url, known) in [(start_answering(varied).await, 64), (start_answering(plain).await, 0)] {
+        let guard = Guard::start(&url, &[]);
+        for _ in 0..known + 120 {
+            guard.post(None, INITIALIZE).send().await.unwrap();
+        }
+        let reports = guard.stop();
+        let lines: Vec<&str> = reports.lines().collect();
+        let [whole @ .., first, last] = &lines[..] else { panic!("{reports}") };
+        assert_eq!((whole.len(), whole.iter().any(|line| line.contains("so far"))), (known + 100, false));
+        let said = "failures of single exchanges over HTTP so far";
+        assert!(
+            first.contains(&format!(": 101 {said}")) && last.contains(&format!(": 120 {said}")),
+            "{reports}"
+        );
+    }
+}
+
+async fn a_long_answer_that_is_not_a_reply_is_named() {
+    let answer = |body: String| {
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    // A client may read the second all the same.
+    for (beginning, status) in [("up", 200), (r#"{"jsonrpc":"2.0","id":1,"result":{"a":""#, 502)] {
+        let body = format!("{beginning}{}", "x".repeat(300_000));
+        let url = start_answering(move |_| answer(body.clone())).await;
+        let guard = Guard::start(&url, &["--enforce", "--max-message", "4096"]);
+        let response = guard.post(None, INITIALIZE).send().await.unwrap();
+        assert_eq!(response.status().as_u16(), status);
+        let reports = guard.stop();
+        let said = "the answer to the request 1 has the content type `text/plain`: send `application/json`";
+        assert!(reports.contains(said), "{reports}");
+        assert_eq!(reports.contains("is longer than 4096 bytes"), status == 502, "{reports}");
+    }
+}
+
+async fn a_stream_that_cannot_be_opened_is_reported() {
+    let guard = Guard::start(&start_answering(|_| String::new()).await, &[]);
+    for _ in 0..2 {
+        let opened = guard.client.get(&guard.url).header("accept", "text/event-stream").send().await.unwrap();
+        assert_eq!(opened.status().as_u16(), 502);
+    }
+    let reports = guard.stop();
+    assert!(reports.contains(" has not answered the request: "), "{reports}");
+    assert_eq!(reports.lines().count(), 1, "{reports}");
+}
+
 async fn what_keeps_messages_from_arriving_is_reported_once() {
     for (answer, status, said) in [
         (
@@ -462,17 +535,7 @@ async fn what_keeps_messages_from_arriving_is_reported_once() {
         ),
         ("", 502, " has not answered the request: "),
     ] {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        tokio::spawn(async move {
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let mut request = [0; 1024];
-                let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut request).await;
-                let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer.as_bytes()).await;
-            }
-        });
-        let guard = Guard::start(&url, &[]);
+        let guard = Guard::start(&start_answering(|_| answer.to_owned()).await, &[]);
         let client =
             Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         for _ in 0..2 {
@@ -486,20 +549,23 @@ async fn what_keeps_messages_from_arriving_is_reported_once() {
 }
 
 async fn a_client_that_gives_up_is_reported_with_what_it_waited_for() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let guard = Guard::start(&url, &[]);
-    let asked = tokio::spawn(guard.post(None, INITIALIZE).send());
-    // The server has the request, and keeps it.
-    let (mut stream, _) = listener.accept().await.unwrap();
-    tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1024]).await.unwrap();
-    asked.abort();
-    assert!(asked.await.is_err());
-    // The guard closes its side when it has seen that.
-    while tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
-    let reports = guard.stop();
-    let said = "guard: session 1: the server had not answered the request 1 when the connection of the client was closed\n";
-    assert_eq!(reports, said);
+    // The server keeps the request, or has begun to answer it.
+    for begun in ["", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let guard = Guard::start(&url, &[]);
+        let asked = tokio::spawn(guard.post(None, INITIALIZE).send());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1024]).await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stream, begun.as_bytes()).await.unwrap();
+        asked.abort();
+        assert!(asked.await.is_err());
+        // The guard closes its side when it has seen that.
+        while tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+        let reports = guard.stop();
+        let said = "guard: session 1: the server had not answered the request 1 when the connection of the client was closed\n";
+        assert_eq!(reports, said, "{begun}");
+    }
 }
 
 async fn a_session_may_be_unknown() {

@@ -536,6 +536,20 @@ fn why_no_session_can_be_opened_is_said() {
                 assert!(said.starts_with(&format!("{silent}{why}")), "{said}");
             });
         }
+        scope.spawn(|| {
+            let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>no</p>";
+            let said = problem(&[counter, "--timeout", "3", "--url", &super::http::start_refusing(html)]);
+            let why =
+                "its answer has the content type `text/html`: send `application/json` or `text/event-stream`";
+            assert_eq!(said, format!("{silent}{why}"));
+        });
+        scope.spawn(|| {
+            let said = problem(&[counter, "--url", &super::http::start_endless()]);
+            assert!(
+                said.contains("the server sent more than 10000 messages in one session before"),
+                "{said}"
+            );
+        });
         for protocol in ["mcp", "lsp", "acp"] {
             scope.spawn(move || {
             let echo = problem(&["--protocol", protocol, "--", "cat"]);
@@ -586,13 +600,16 @@ fn what_cannot_be_probed_is_said() {
             "to `https://a.example/mcp` with HTTP 308: give",
         ),
         ("HTTP/1.1 404 Not Found\r\n", "refused `counter/open` with HTTP 404: correct the path of `--url`"),
-        ("HTTP/1.1 401 Unauthorized\r\n", "with HTTP 401: it is probed where it asks for no authorization"),
+        (
+            "HTTP/1.1 401 Unauthorized\r\n",
+            "with HTTP 401: the probe sends no credentials. Let the server ask for none",
+        ),
         ("HTTP/1.1 500 Oops\r\nContent-Length: 9\r\n\r\n<p>no</p>", "with HTTP 500, and says `<p>no</p>`"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
-            "cut the connection off (end of file before message length",
+            "sent no whole answer over HTTP (end of file before message length",
         ),
-        ("HTTP/1.1 2", "cut the connection off (connection closed before message completed)"),
+        ("HTTP/1.1 2", "sent no whole answer over HTTP (connection closed before message completed)"),
     ] {
         let refused = problem(&[counter, "--url", &super::http::start_refusing(answer)]);
         let begins = "sessionc: no session can be opened: the server ";

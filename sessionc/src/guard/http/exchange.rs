@@ -32,13 +32,18 @@ pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request
         Method::DELETE if is_endpoint => delete(&guarded, parts, body).await,
         _ => {
             parts.headers = end_to_end(parts.headers);
-            pass(&guarded, parts, body).await.unwrap_or_else(unreachable)
+            relay(&guarded, parts, body).await.unwrap_or_else(unreachable)
         }
     }
 }
 
-/// Passes a request on, and its answer back, without judging them.
+/// Passes a request for the endpoint on, and its answer back, without judging them. Reports it if there is no answer.
 async fn pass(guarded: &Guarded, parts: Parts, body: Body) -> Result<Response<Body>, String> {
+    relay(guarded, parts, body).await.inspect_err(|problem| guarded.failures.report(problem))
+}
+
+/// Passes a request on, and its answer back.
+async fn relay(guarded: &Guarded, parts: Parts, body: Body) -> Result<Response<Body>, String> {
     let response = guarded.upstream.send(Request::from_parts(parts, body)).await?;
     let (mut parts, body) = response.into_parts();
     parts.headers = end_to_end(parts.headers);
@@ -119,48 +124,57 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         headers: without_length(parts.headers.clone()),
     };
     let awaited = AwaitedAnswer::new(&reply);
-    let response = pass(&guarded, parts, body).await;
-    awaited.has_come();
-    let response = match response {
+    let response = match pass(&guarded, parts, body).await {
         Ok(response) => response,
         Err(problem) => {
-            guarded.failures.report(&problem);
+            awaited.has_come();
             return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
         }
     };
     match (&id, response.headers().get(SESSION)) {
         (None, Some(given)) if response.status().is_success() => {
             guarded.sessions.insert(given.as_bytes().to_vec(), session);
-            judge(Reply { opening: None, ..reply }, response).await
+            judge(Reply { opening: None, ..reply }, response, awaited).await
         }
         (Some(id), _) if response.status() == StatusCode::NOT_FOUND => {
             guarded.sessions.remove(id);
-            judge(reply, response).await
+            judge(reply, response, awaited).await
         }
-        _ => judge(reply, response).await,
+        _ => judge(reply, response, awaited).await,
     }
 }
 
 /// Judges the answer to a message of the client.
-async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
+async fn judge(mut reply: Reply, response: Response<Body>, awaited: AwaitedAnswer) -> Response<Body> {
     let (content, status) = (ContentKind::of(response.headers()), response.status());
     let guarded = Arc::clone(&reply.guarded);
     if is_compressed(response.headers()) {
+        awaited.has_come();
         return unreadable(reply, response, "a compressed answer is not judged");
     }
     if content == ContentKind::Events && status.is_success() {
+        awaited.has_come();
         return judge_events(reply, response);
     }
     let (parts, body) = response.into_parts();
-    let collected = match Collected::read(body, guarded.limit).await {
+    let collected = Collected::read(body, guarded.limit).await;
+    awaited.has_come();
+    let collected = match collected {
         Ok(collected) => collected,
         Err(problem) => {
             let problem = guarded.failures.broke_off(&problem);
             return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
         }
     };
+    // No client takes it for an answer by its content type.
+    let is_of_other_kind = content != ContentKind::Message && status.is_success() && !reply.asked.is_empty();
+    if is_of_other_kind && reply.errors.is_empty() {
+        reply.mistake_of_form(&parts.headers, collected.beginning());
+    }
+    // A client may read the reply all the same.
+    let may_be_read = is_of_other_kind && collected.beginning().trim_ascii_start().starts_with(b"{");
     match collected {
-        Collected::Long(..) if content == ContentKind::Message => {
+        Collected::Long(..) if content == ContentKind::Message || may_be_read || !reply.errors.is_empty() => {
             let response = Response::from_parts(parts, collected.into_body());
             unreadable(reply, response, &guarded.too_long())
         }
@@ -178,13 +192,8 @@ async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
             }
             with_body(parts, passed, bytes)
         }
-        Collected::Whole(bytes) if status.is_success() && !reply.asked.is_empty() => {
-            reply.mistake_of_form(&parts.headers, &bytes);
-            // A client may read the reply all the same.
-            let (passed, bytes) = match bytes.trim_ascii_start().starts_with(b"{") {
-                true => reply.message(status, bytes),
-                false => (status, bytes),
-            };
+        Collected::Whole(bytes) if may_be_read => {
+            let (passed, bytes) = reply.message(status, bytes);
             with_body(parts, passed, bytes)
         }
         collected => {

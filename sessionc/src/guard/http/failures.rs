@@ -7,29 +7,37 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode};
 use mcp_protocol_machine::Excerpt;
 
-use crate::guard::session::Outputs;
+use crate::guard::report::Reporter;
 
-/// How many different failures are reported.
-const MOST: usize = 64;
+/// How many different failures are known again. Of those after them, which a server may word in another way each time, the reporter
+/// says the first and then their number.
+const KNOWN: usize = 64;
 
 /// Reports what keeps messages from arriving: the server cannot be reached, breaks off, or answers with a status that no client
 /// can do anything about. Each is said once, because it concerns all sessions.
 #[derive(Debug)]
 pub(super) struct Failures {
-    outputs: Outputs,
+    reporter: Reporter,
     said: Mutex<HashSet<String>>,
 }
 
 impl Failures {
-    pub(super) fn new(outputs: Outputs) -> Failures {
-        Failures { outputs, said: Mutex::default() }
+    pub(super) fn new(reporter: Reporter) -> Failures {
+        Failures { reporter, said: Mutex::default() }
     }
 
     /// The server has not answered, or not to the end.
     pub(super) fn report(&self, what: &str) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.len() < MOST && said.insert(what.to_owned()) {
-            self.outputs.reporter.event(None, what);
+        if said.contains(what) {
+            return;
+        }
+        match said.len() < KNOWN {
+            true => {
+                said.insert(what.to_owned());
+                self.reporter.event(None, what);
+            }
+            false => self.reporter.one_of_many(None, what),
         }
     }
 

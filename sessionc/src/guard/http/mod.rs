@@ -56,7 +56,8 @@ pub(crate) fn run(
         let own = listener.local_addr().map_err(refused)?;
         let upstream = Upstream::new(&addresses.to, own)?;
         let sessions = Sessions::new(chosen, policy, payloads, outputs.clone());
-        let guarded = Arc::new(Guarded::new(sessions, upstream, limit, Failures::new(outputs.clone())));
+        let guarded =
+            Arc::new(Guarded::new(sessions, upstream, limit, Failures::new(outputs.reporter.clone())));
         // A program that reads that it listens may stop it.
         let stopped = asked_to_stop();
         outputs.event(&format!("listens on http://{own}, in front of {}", addresses.to));

@@ -67,7 +67,7 @@ impl Drop for AwaitedAnswer {
         let Some(session) = self.session.take() else { return };
         let session = &mut session.lock().session;
         if session.awaits_any(&self.asked) {
-            session.event(&format!(
+            session.lost(&format!(
                 "the server had not answered the request {} when the connection of the client was closed",
                 shown(&self.asked)
             ));
@@ -104,7 +104,7 @@ impl Reply {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
             if !self.guarded.answer_server(request) {
-                self.session.lock().session.event("an error was dropped, because its receiver does not read");
+                self.session.lock().session.lost("an error was dropped, because its receiver does not read");
             }
         }
     }

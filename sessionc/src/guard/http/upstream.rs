@@ -98,7 +98,7 @@ impl Upstream {
                     format!("the server at {server} cannot be reached: {why}: start it, or correct `--to`")
                 }
                 false => format!(
-                    "the server at {server} has not answered the request: {why}: see in its log why it closed the connection"
+                    "the server at {server} has not answered the request: {why}: its log may say more"
                 ),
             }
         })

@@ -4,6 +4,9 @@ use std::fmt;
 
 use mcp_protocol_machine::Excerpt;
 
+/// How many arrivals are read ahead.
+pub(super) const READ_AHEAD: usize = 64;
+
 /// What comes from a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -43,7 +46,7 @@ impl Rejection {
         match self.status {
             404 | 405 => format!("{refused}: correct the path of `--url`, if messages go to another one"),
             401 | 403 => format!(
-                "{refused}: it is probed where it asks for no authorization, and knows the name in `--url`"
+                "{refused}: the probe sends no credentials. Let the server ask for none, and accept the host of `--url`"
             ),
             _ if body.is_empty() => refused,
             _ => format!("{refused}, and says `{}`", Excerpt(&body)),
@@ -62,9 +65,11 @@ pub(crate) enum Ending {
     Closed,
     /// What the server writes cannot be read.
     Unreadable(String),
+    /// It sent more messages than are listened to.
+    Flooded(usize),
     /// The server cannot be reached over HTTP any more.
     Unreachable(String),
-    /// The server has closed a connection of HTTP before it had sent the answer to its end.
+    /// The answer of a server over HTTP did not come to its end, or not as HTTP has it.
     CutOff(String),
 }
 
@@ -75,8 +80,9 @@ impl fmt::Display for Ending {
             Ending::Killed(signal) => write!(formatter, "killed by signal {signal}"),
             Ending::Closed => formatter.write_str("closed its output"),
             Ending::Unreadable(problem) => write!(formatter, "wrote what cannot be read: {problem}"),
+            Ending::Flooded(most) => write!(formatter, "sent more than {most} messages in one session"),
             Ending::Unreachable(problem) => write!(formatter, "cannot be reached ({problem})"),
-            Ending::CutOff(problem) => write!(formatter, "cut the connection off ({problem})"),
+            Ending::CutOff(problem) => write!(formatter, "sent no whole answer over HTTP ({problem})"),
         }
     }
 }

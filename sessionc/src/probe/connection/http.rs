@@ -13,7 +13,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::arrival::{Arrival, Ending, Rejection};
+use super::arrival::{Arrival, Ending, READ_AHEAD, Rejection};
 use crate::content_kind::{ContentKind, mistake_of_kind};
 use crate::event_stream::{EventCutter, Piece};
 use crate::probe::head::{Head, REVISION, SESSION, repeated};
@@ -36,8 +36,8 @@ pub(crate) struct Http {
     /// The id of the session and the version, once they are known.
     headers: HeaderMap,
     /// For the tasks that read the answers.
-    answers: mpsc::UnboundedSender<Read>,
-    arrivals: mpsc::UnboundedReceiver<Read>,
+    answers: mpsc::Sender<Read>,
+    arrivals: mpsc::Receiver<Read>,
     sent: u64,
     stream: SessionStream,
     /// What reads the stream, and what deletes the session in the end. It stops with the session.
@@ -84,8 +84,7 @@ impl Http {
             .redirect(Policy::custom(redirect))
             .build()
             .map_err(io::Error::other)?;
-        // What a server sends is limited for each answer, and a session has a few of them.
-        let (answers, arrivals) = mpsc::unbounded_channel();
+        let (answers, arrivals) = mpsc::channel(READ_AHEAD);
         let (headers, stream, work) = (HeaderMap::new(), SessionStream::default(), JoinSet::new());
         Ok(Http { client, url: url.to_owned(), headers, answers, arrivals, sent: 0, stream, work })
     }
@@ -127,7 +126,7 @@ impl Http {
             };
             let last = ending.unwrap_or_else(Arrival::Ended);
             // The session may be over already.
-            let _ = answers.send(Read::Arrival(last));
+            let _ = answers.send(Read::Arrival(last)).await;
         });
         self.sent
     }
@@ -247,7 +246,7 @@ fn is_stream(response: &Response) -> bool {
 async fn read(
     mut response: Response,
     number: u64,
-    answers: &mpsc::UnboundedSender<Read>,
+    answers: &mpsc::Sender<Read>,
 ) -> Result<Arrival, reqwest::Error> {
     let status = response.status();
     let is_stream = is_stream(&response);
@@ -256,7 +255,7 @@ async fn read(
     let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
     let location = location.map(|location| String::from_utf8_lossy(location.as_bytes()).into_owned());
     if let Some(id) = response.headers().get(SESSION).filter(|_| status.is_success()) {
-        let _ = answers.send(Read::Session(id.clone()));
+        let _ = answers.send(Read::Session(id.clone())).await;
     }
     let (mut events, mut body) = (EventCutter::new(LONGEST), Vec::new());
     let too_long = || Ok(Arrival::Ended(Ending::Unreadable("an answer is too long".to_owned())));
@@ -264,8 +263,11 @@ async fn read(
         if is_stream && status.is_success() {
             for piece in events.feed(&piece) {
                 let Piece::Event { event, .. } = piece else { return too_long() };
-                if let Some(message) = event.content() {
-                    let _ = answers.send(Read::Arrival(Arrival::Message(number, message.to_vec())));
+                if let Some(message) = event.content()
+                    && answers.send(Read::Arrival(Arrival::Message(number, message.to_vec()))).await.is_err()
+                {
+                    // The session is over, and the stream may have no end.
+                    return Ok(Arrival::Finished(number));
                 }
             }
         } else {
@@ -280,9 +282,9 @@ async fn read(
     }
     if !body.trim_ascii().is_empty() {
         if let Some(mistake) = mistake {
-            let _ = answers.send(Read::Arrival(Arrival::OtherKind(number, mistake)));
+            let _ = answers.send(Read::Arrival(Arrival::OtherKind(number, mistake))).await;
         }
-        let _ = answers.send(Read::Arrival(Arrival::Message(number, body)));
+        let _ = answers.send(Read::Arrival(Arrival::Message(number, body))).await;
     }
     Ok(Arrival::Finished(number))
 }

@@ -11,13 +11,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::arrival::{Arrival, Ending};
+use super::arrival::{Arrival, Ending, READ_AHEAD};
 use super::frames::next;
 use crate::files::not_started;
 use crate::framed::framed;
 
-/// How many messages are read ahead.
-const READ_AHEAD: usize = 64;
 /// How much of the standard error is kept, in bytes.
 const KEPT_OF_STDERR: usize = 2048;
 /// How long a process may take to exit after it has closed its output, and to close its standard error at the end.

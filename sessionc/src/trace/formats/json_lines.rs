@@ -124,7 +124,7 @@ impl<'a> EnvelopeParts<'a> {
         let mut parts = EnvelopeParts::default();
         let (mut is_lsp, mut lsp_type) = (false, None);
         let (mut is_marked, mut is_alike, mut has_others) = (false, false, false);
-        let (mut method, mut has_params) = (None, false);
+        let (mut method, mut has_params, mut has_outcome) = (None, false, false);
         for (key, value) in line.plain_members()? {
             match key {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
@@ -140,16 +140,20 @@ impl<'a> EnvelopeParts<'a> {
                 "exited" => parts.rare().exited = Some(Part::Read(value)),
                 "jsonrpc" => is_marked = true,
                 "method" => method = Some(value),
-                "id" | "result" => is_alike = true,
+                "id" => is_alike = true,
+                "result" => (is_alike, has_outcome) = (true, true),
                 "params" => has_params = true,
-                "error" => {}
+                "error" => has_outcome = true,
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
                 _ => has_others = true,
             }
         }
         is_alike |= method.is_some();
-        parts.seems_message = is_marked || (is_alike && !has_others && !parts.has_any());
+        // A program may log an id with the session alone.
+        let is_of_session = parts.session.is_none() || method.is_some() || has_outcome;
+        let is_plain = !has_others && is_of_session && parts.direction.is_none() && parts.message.is_none();
+        parts.seems_message = is_marked || (is_alike && is_plain);
         parts.seems_request = has_params && !parts.seems_message && method.is_some_and(|it| !is_of_http(it));
         if is_lsp {
             parts.direction = parts.direction.or(lsp_type);
@@ -160,11 +164,6 @@ impl<'a> EnvelopeParts<'a> {
     #[cold]
     fn rare(&mut self) -> &mut RareParts<'a> {
         self.rare.get_or_insert_default()
-    }
-
-    /// Whether it has a member of an envelope.
-    fn has_any(&self) -> bool {
-        self.direction.is_some() || self.message.is_some() || self.session.is_some()
     }
 
     fn is_envelope(&self) -> bool {
@@ -662,6 +661,7 @@ mod tests {
             ),
             (r#"{"id":1,"method":"GET","params":{},"level":3}"#.to_owned(), None),
             (r#"{"id":1,"result":"ok","level":3}"#.to_owned(), None),
+            (r#"{"id":1,"session":"s"}"#.to_owned(), None),
         ] {
             let notes = notes(&line);
             let messages = notes.messages.iter().map(|(_, _, message)| message.as_str());
@@ -671,8 +671,14 @@ mod tests {
                 "{line}"
             );
         }
-        // Without `jsonrpc`, and no other message is in it.
-        for line in [r#"{"id":1,"method":"a"}"#, r#"{"id":1,"method":"a","params":{},"extra":1}"#] {
+        // Without `jsonrpc`, and no other message is in it. Those of the Chrome DevTools Protocol name their session.
+        for line in [
+            r#"{"id":1,"method":"a"}"#,
+            r#"{"id":1,"method":"a","params":{},"extra":1}"#,
+            r#"{"id":1,"method":"a","sessionId":"s"}"#,
+            r#"{"id":1,"result":{},"sessionId":"s"}"#,
+            r#"{"id":1,"error":{"code":1,"message":""},"sessionId":"s"}"#,
+        ] {
             assert_eq!(notes(line).messages.len(), 1, "{line}");
         }
     }

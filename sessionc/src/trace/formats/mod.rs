@@ -5,6 +5,7 @@ mod client_logs;
 mod colours;
 mod document;
 pub(crate) mod elements;
+mod escapes;
 mod har;
 mod inspector;
 mod journal;

@@ -3,6 +3,8 @@
 
 use serde::de::IgnoredAny;
 
+use super::escapes::{byte, code};
+
 /// How deep lists and dictionaries may lie in one another.
 const DEEPEST: usize = 128;
 
@@ -72,14 +74,7 @@ pub(super) fn bytes(prefix: &[u8], rest: &[u8]) -> Option<String> {
         let (_, character) = characters.next()?;
         match character {
             _ if character == quote => break,
-            '\\' => text.push(match characters.next()?.1 {
-                'n' => b'\n',
-                'r' => b'\r',
-                't' => b'\t',
-                escape @ ('\\' | '\'' | '"') => u8::try_from(escape).ok()?,
-                'x' => u8::try_from(u32::from(code(&mut characters, 2)?)).ok()?,
-                _ => return None,
-            }),
+            '\\' => text.push(byte(&mut characters)?),
             _ => text.push(u8::try_from(character).ok()?),
         }
     }
@@ -276,15 +271,6 @@ fn field(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.trim_start().split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     is_name.then_some((name, value))
-}
-
-/// The character whose number follows, in hexadecimal digits.
-fn code(digits: &mut impl Iterator<Item = (usize, char)>, count: usize) -> Option<char> {
-    let mut number = 0;
-    for _ in 0..count {
-        number = number << 4 | digits.next()?.1.to_digit(16)?;
-    }
-    char::from_u32(number)
 }
 
 #[cfg(test)]

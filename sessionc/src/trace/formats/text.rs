@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::colours::without_colours;
 use super::json_lines::LoggedText;
-use super::record::{LogReader, Place, Record, RecordKind, Sender};
+use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
 use super::{json_lines, python, quoted, words};
 
@@ -55,6 +55,9 @@ pub(super) fn read(
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
                 return take(place, prefix, value.get(), json.read(value.get()), reader);
+            }
+            Some(Ok(value)) if has_message_in_text(value.get()) => {
+                return take_logged(place, prefix, value.get(), json.read(value.get()), reader);
             }
             Some(Err(error)) if rest.starts_with(b"{") && seems_message(rest) => {
                 let shown = str::from_utf8(rest).ok();
@@ -137,7 +140,15 @@ pub(super) fn read_logged(
     }
     let mut is_there = false;
     for (entry, line) in (1..).zip(lines()) {
-        is_there |= read(Place { entry: Some(entry), ..place }, line, json, &mut reader)?;
+        let place = Place { entry: Some(entry), ..place };
+        match read(place, line, json, &mut reader) {
+            Ok(is_message) => is_there |= is_message,
+            // The next ones can be read all the same.
+            Err(problem) => {
+                is_there = true;
+                reader.broken(Broken { place, may_be_message: true, problem });
+            }
+        }
     }
     Ok(is_there)
 }
@@ -244,6 +255,11 @@ fn is_message(value: &str) -> bool {
     value.contains("\"jsonrpc\"") && !value.starts_with("[\"")
 }
 
+/// Whether a value is an object that a program has logged, with a message in a member that is a text, or in a text within that one.
+fn has_message_in_text(value: &str) -> bool {
+    value.contains("\\\"jsonrpc\\") && json_lines::is_logged(value.as_bytes())
+}
+
 /// The sender that the text before a message names.
 fn sender(prefix: &[u8]) -> Sender {
     let prefix = prefix.get(prefix.len().saturating_sub(PREFIX)..).unwrap_or(prefix);
@@ -262,11 +278,14 @@ fn sender(prefix: &[u8]) -> Sender {
     nearest.map_or(Sender::Unsaid, |(_, words)| words.sender)
 }
 
-/// Whether what stands at a place is a part of a longer word, as in `thread` and `resources/read`. `onRead` is two words.
+/// Whether what stands at a place is a part of a longer word, as in `thread`, `THREAD` and `resources/read`. `onRead` is two words.
 fn is_within_word(text: &[u8], place: usize) -> bool {
     let before = place.checked_sub(1).and_then(|before| text.get(before));
-    let begins = text.get(place).is_some_and(u8::is_ascii_lowercase);
-    begins && before.is_some_and(|before| *before == b'/' || before.is_ascii_alphanumeric())
+    let (Some(before), Some(first)) = (before, text.get(place)) else { return false };
+    match first.is_ascii_lowercase() {
+        true => *before == b'/' || before.is_ascii_alphanumeric(),
+        false => first.is_ascii_uppercase() && before.is_ascii_uppercase(),
+    }
 }
 
 /// Words that say who sends a message, in whatever case they are written.
@@ -368,6 +387,7 @@ mod tests {
             ("read: ", Sender::Peer),
             ("[2026-01-01] {a} ", Sender::Unsaid),
             ("[main thread] ", Sender::Unsaid),
+            ("[MAIN-THREAD] ", Sender::Unsaid),
             ("[e] --> resources/read[4] ", Sender::Writer),
             ("onRead: ", Sender::Peer),
         ] {
@@ -435,5 +455,41 @@ DEBUG:mcp.server.lowlevel.server:Received message: root=InitializedNotification(
         assert_eq!(found.messages, expected.map(|(line, sender, text)| (line, sender, text.to_owned())));
         assert_eq!(found.broken, []);
         assert!(found.silent.is_some());
+    }
+
+    #[test]
+    fn a_message_in_a_logged_text_that_cannot_be_read_leaves_the_others() {
+        let ping = r#"{"jsonrpc":"2.0","method":"ping"}"#;
+        let events = format!("data: {ping}\n\ndata: {{\"jsonrpc\":\"2.0\",\"met\n\ndata: {ping}\n");
+        let log = serde_json::json!({ "level": "debug", "msg": events }).to_string();
+        for log in [log.clone(), format!("DEBUG received {log}")] {
+            let found = notes(&format!("a log\n{log}\n"), |place, line, reader| {
+                match json_lines::read(place, line, &mut JsonReader::default(), reader) {
+                    Ok(Some(logged)) => {
+                        read_logged(place, &logged, &mut JsonReader::default(), reader).map(drop)
+                    }
+                    _ => look(place, line, reader),
+                }
+            });
+            assert_eq!(found.messages.len(), 2, "{found:?}");
+            assert_eq!(found.entries, [Some(1), Some(3)], "{found:?}");
+            let [(2, problem)] = &found.broken[..] else { panic!("{found:?}") };
+            assert!(problem.contains("does not end there"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn texts_may_lie_in_one_another() {
+        let message = r#"{"jsonrpc":"2.0","method":"ping"}"#.to_owned();
+        let mut log = format!("received {message}");
+        for _ in 0..6 {
+            log = format!("DEBUG x {}", serde_json::json!({ "msg": log }));
+            let found = notes(&format!("a log\n{log}\n"), look);
+            assert_eq!(
+                (found.messages, found.broken),
+                (vec![(2, Sender::Peer, message.clone())], vec![]),
+                "{log}"
+            );
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::command::{Message, is, line_of, messages, sessionc, trace, trace_of, written};
+use super::formats::judged_alike;
 
 /// The words of a server for a message.
 fn way(is_client: bool) -> &'static str {
@@ -89,10 +90,28 @@ fn bodies_as_objects(messages: &[Message]) -> String {
 }
 
 /// What nginx writes into a log.
-fn nginx(messages: &[Message]) -> String {
+/// A message with line feeds, of which each byte that is not plain is written in this way.
+fn escaped(messages: &[Message], escape: impl Fn(u8) -> String) -> String {
     lines(messages, |is_client, message| {
-        let text = message.to_string().replace('\\', "\\x5C").replace('"', "\\x22");
+        let written = |byte: u8| match byte {
+            b'"' | b'\\' | 0..b' ' | 127.. => escape(byte),
+            byte => char::from(byte).to_string(),
+        };
+        let text: String = format!("{message:#}").bytes().map(written).collect();
         format!("127.0.0.1 [01/Aug/2026] \"POST /mcp\" {} \"{text}\"", way(is_client))
+    })
+}
+
+fn nginx(messages: &[Message]) -> String {
+    escaped(messages, |byte| format!("\\x{byte:02X}"))
+}
+
+fn apache(messages: &[Message]) -> String {
+    escaped(messages, |byte| match byte {
+        b'"' => "\\\"".to_owned(),
+        b'\\' => "\\\\".to_owned(),
+        b'\n' => "\\n".to_owned(),
+        byte => format!("\\x{byte:02x}"),
     })
 }
 
@@ -124,25 +143,8 @@ fn emacs(messages: &[Message]) -> String {
     })
 }
 
-/// With a mistake of each side.
-fn mistaken() -> Vec<Message> {
-    let mut log = messages("whole-2025-11-25");
-    let call = line_of(&log, is("tools/call"));
-    log[call - 1].1["params"].as_object_mut().unwrap().remove("name");
-    let logged = line_of(&log, is("notifications/message"));
-    log[logged - 1].1["params"]["level"] = 5.into();
-    log
-}
-
-fn said(log: &str) -> Vec<String> {
-    trace(log).findings.iter().map(|finding| finding["message"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn what_loggers_make_of_messages_is_judged_as_the_messages() {
-    let (clean, wrong) = (messages("whole-2025-11-25"), mistaken());
-    let expected = said(&written(&wrong));
-    assert_eq!(expected.len(), 2, "{expected:?}");
     for (name, write) in [
         ("journal", journal as fn(&[Message]) -> String),
         ("fields as object", fields_as_object),
@@ -153,17 +155,14 @@ fn what_loggers_make_of_messages_is_judged_as_the_messages() {
         ("entries", entries),
         ("bodies as objects", bodies_as_objects),
         ("nginx", nginx),
+        ("apache", apache),
         ("with times", with_times),
         ("compose", compose),
         ("zed", zed),
         ("helix", helix),
         ("emacs", emacs),
     ] {
-        let found = trace(write(&clean));
-        assert_eq!((found.places(), &*found.broken), (Vec::new(), [].as_slice()), "{name}");
-        assert_eq!(found.summary["sessions"], 1, "{name}");
-        assert_eq!(found.unobserved(), Vec::<&str>::new(), "{name}");
-        assert_eq!(said(&write(&wrong)), expected, "{name}");
+        assert_eq!(judged_alike(name, write).unobserved(), Vec::<&str>::new(), "{name}");
     }
 }
 
