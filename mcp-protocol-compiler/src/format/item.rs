@@ -244,7 +244,7 @@ fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
     match &reply.payload {
         // The fields have lines of their own where it does not fit into a line, and the reply stays in this one.
         Payload::Shape { shape, .. } if INDENT + width(&whole) > WIDTH || !shape::may_be_flat(out, shape) => {
-            filled(out, &head, shape.span.start, false);
+            filled(out, &head, shape::begin(shape), false);
             carried(out, &reply.payload);
             out.text(&condition);
         }

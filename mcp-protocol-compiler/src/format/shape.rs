@@ -10,7 +10,7 @@ const INDENT: usize = 4;
 /// `type Name = shape`, behind the name. A union that does not fit begins in a line of its own.
 pub(super) fn defined(out: &mut Writer<'_>, shape: &Shape) {
     out.text(" =");
-    out.at(shape.span.start, INDENT);
+    out.at(begin(shape), INDENT);
     let fits = out.column() + 1 + flat_width(shape) <= WIDTH;
     if matches!(shape.kind, ShapeKind::Union(_)) && !fits {
         out.new_line(INDENT);
@@ -37,13 +37,13 @@ pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
             out.text("map ");
             // A word in a new line could begin another item.
             if !matches!(of.kind, ShapeKind::Named(_) | ShapeKind::Literal(..) | ShapeKind::Map(_)) {
-                out.at(of.span.start, indent + INDENT);
+                out.at(begin(of), indent + INDENT);
             }
             in_parentheses(out, of, indent);
         }
         ShapeKind::Union(parts) => {
             for (index, part) in parts.iter().enumerate() {
-                out.at(part.span.start, indent + INDENT);
+                out.at(begin(part), indent + INDENT);
                 if index > 0 {
                     if out.column() + 3 + flat_width(part) > WIDTH {
                         out.new_line(indent + INDENT);
@@ -58,7 +58,10 @@ pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
         ShapeKind::Tuple(positions) => {
             out.text("[");
             for (index, position) in positions.iter().enumerate() {
-                out.at(position.span().start, indent + INDENT);
+                out.at(
+                    position.label.as_ref().map_or_else(|| begin(&position.shape), |label| label.span.start),
+                    indent + INDENT,
+                );
                 out.new_line(indent + INDENT);
                 laid_out_position(out, position, indent + INDENT);
                 if index + 1 < positions.len() || is_like_a_list(positions) {
@@ -103,7 +106,7 @@ fn in_parentheses(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
 
 /// A shape in the brackets of another one, with the comments that stand there.
 fn inner(out: &mut Writer<'_>, of: &Shape, around: &Shape, indent: usize) {
-    out.at(of.span.start, indent + INDENT);
+    out.at(begin(of), indent + INDENT);
     laid_out(out, of, indent);
     out.at(around.span.end, indent + INDENT);
 }
@@ -121,7 +124,7 @@ fn laid_out_position(out: &mut Writer<'_>, position: &TuplePosition, indent: usi
         out.new_line(indent);
     }
     out.text(&key(label, position.optional));
-    out.at(position.shape.span.start, indent + INDENT);
+    out.at(begin(&position.shape), indent + INDENT);
     laid_out(out, &position.shape, indent);
 }
 
@@ -137,13 +140,22 @@ fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {
         out.new_line(indent);
     }
     out.text(&key(&field.name, field.optional));
-    out.at(field.shape.span.start, indent + INDENT);
+    out.at(begin(&field.shape), indent + INDENT);
     laid_out(out, &field.shape, indent);
 }
 
 /// A line of documentation.
 pub(super) fn documentation(line: &str) -> String {
     format!("---{}{line}", if line.is_empty() { "" } else { " " })
+}
+
+/// Up to where comments stand before a shape. Those between a value and the name of its variant do, too, for the two stay
+/// in one line.
+pub(super) fn begin(shape: &Shape) -> u32 {
+    match &shape.kind {
+        ShapeKind::Literal(_, Some(name)) => name.span.start,
+        _ => shape.span.start,
+    }
 }
 
 /// Where a member begins; comments before its documentation stand before it.

@@ -97,6 +97,17 @@ fn a_comment_in_parentheses_stays_in_them() {
 }
 
 #[test]
+fn a_comment_before_the_name_of_a_variant_stands_before_its_value() {
+    let once =
+        formatted("request Order \"order\" -> Bill (1 as Paid | 2 as -- not yet\n Owed) | Gone if gone\n");
+    assert_eq!(
+        once,
+        "request Order \"order\" -> Bill (1 as Paid  -- not yet\n    | 2 as Owed) | Gone if gone\n"
+    );
+    assert_eq!(formatted(&once), once);
+}
+
+#[test]
 fn a_record_in_a_payload_has_lines_for_its_fields_where_it_needs_them() {
     let short = "request Order \"order\" ({ drink: string }) -> Bill ({ price: int }?) | Gone ({ why: string }) if why\n";
     assert_eq!(formatted(short), short);
