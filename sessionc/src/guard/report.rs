@@ -21,8 +21,8 @@ const WAITING: usize = 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Hands reports to a thread that writes them. The traffic never waits for it: reports that find no room are counted, and
-/// their number is reported. Of many texts that are not messages, and of many failures of single exchanges over HTTP, the first are reported, and then
-/// their number.
+/// their number is reported. Of many texts that are not messages, and of many failures of single exchanges over HTTP, the
+/// first are reported, and then their number.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     /// Nothing, when the program is about to end.

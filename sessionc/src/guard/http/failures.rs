@@ -9,8 +9,8 @@ use mcp_protocol_machine::Excerpt;
 
 use crate::guard::report::Reporter;
 
-/// How many different failures are known again. Of those after them, which a server may word in another way each time, the reporter
-/// says the first and then their number.
+/// How many different failures are known again. Of those after them, which a server may word in another way each time,
+/// the reporter says the first and then their number.
 const KNOWN: usize = 64;
 
 /// Reports what keeps messages from arriving: the server cannot be reached, breaks off, or answers with a status that no client
