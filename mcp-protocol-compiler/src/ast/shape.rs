@@ -20,7 +20,7 @@ pub enum ShapeKind {
     /// `string`, `Tool`: a shape of the language, or one that is declared.
     Named(Name),
     /// `"user"`, `1`, `true`: this value and no other. In a union, `1 as Ok` gives its variant a name.
-    Literal(Literal, Option<Name>),
+    Literal(Literal, Option<Box<Name>>),
     /// `[Tool]`
     List(Box<Shape>),
     /// `[Address, string?]`, `[address: Address]`, `[Address,]`, `[]`: a list with these positions. Either all have a label or

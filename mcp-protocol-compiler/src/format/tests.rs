@@ -245,7 +245,7 @@ fn shape() -> impl Strategy<Value = Shape> {
     ];
     let leaf = prop_oneof![
         named.clone().prop_map(ShapeKind::Named),
-        (literal(), prop::option::of(name())).prop_map(|(value, name)| ShapeKind::Literal(value, name))
+        (literal(), prop::option::of(name())).prop_map(|(value, name)| ShapeKind::Literal(value, name.map(Box::new)))
     ];
     let kind = leaf.prop_recursive(4, 24, 4, move |inner| {
         let shape = inner.prop_map(|kind| Shape { kind, span: span() });
@@ -295,7 +295,7 @@ fn payload_shape() -> impl Strategy<Value = Shape> {
         .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
     let literal = || {
         (literal(), prop::option::of(name()))
-            .prop_map(move |(value, name)| kind(ShapeKind::Literal(value, name)))
+            .prop_map(move |(value, name)| kind(ShapeKind::Literal(value, name.map(Box::new))))
     };
     let of = built_in.clone();
     prop_oneof![

@@ -135,7 +135,7 @@ impl Parser<'_> {
         let named = self.name("the variant", "write `1 as Ok`");
         match &mut part.kind {
             ShapeKind::Literal(_, name) => {
-                *name = named;
+                *name = named.map(Box::new);
                 part.span = part.span.to(self.previous());
             }
             _ if named.is_none() => {}

@@ -261,7 +261,7 @@ impl<'a> Forms<'a, '_> {
                 form: Form::Literal(value.clone()),
                 span: part.span,
                 text: crate::format::literal(value),
-                variant: Some(name.clone()),
+                variant: Some(Name::clone(name)),
             },
             _ => alternative(self.form(part, own), part),
         }
