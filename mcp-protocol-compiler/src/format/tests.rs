@@ -245,7 +245,8 @@ fn shape() -> impl Strategy<Value = Shape> {
     ];
     let leaf = prop_oneof![
         named.clone().prop_map(ShapeKind::Named),
-        (literal(), prop::option::of(name())).prop_map(|(value, name)| ShapeKind::Literal(value, name.map(Box::new)))
+        (literal(), prop::option::of(name()))
+            .prop_map(|(value, name)| ShapeKind::Literal(value, name.map(Box::new)))
     ];
     let kind = leaf.prop_recursive(4, 24, 4, move |inner| {
         let shape = inner.prop_map(|kind| Shape { kind, span: span() });
