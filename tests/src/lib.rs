@@ -3,4 +3,5 @@
 pub mod everything;
 pub mod example;
 pub mod http;
+pub mod page;
 pub mod tap;

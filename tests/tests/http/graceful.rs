@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use integration_tests::http::test_server::guarded;
+use integration_tests::page;
 use mcp_kit::prelude::*;
 use mcp_runtime::transport::http::HttpServer;
 use tokio::net::TcpListener;
@@ -45,8 +46,9 @@ async fn a_stream_that_a_client_keeps_open_does_not_hold_it_up() {
 
 #[test]
 fn the_page_shows_this_code() {
-    let (page, code) = (include_str!("../../../docs/http.md"), include_str!("graceful.rs"));
-    let begin = code.find("async fn serve_with_axum").unwrap();
-    let end = begin + code.get(begin..).unwrap().find("\n}\n").unwrap() + 2;
-    assert!(page.contains(code.get(begin..end).unwrap()), "docs/http.md does not have `serve_with_axum`");
+    page::shows(
+        include_str!("../../../docs/http.md"),
+        include_str!("graceful.rs"),
+        "async fn serve_with_axum",
+    );
 }

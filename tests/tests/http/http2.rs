@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use integration_tests::http::test_server::guarded;
+use integration_tests::page;
 use mcp_kit::prelude::*;
 use mcp_runtime::transport::http::HttpConnections;
 use schemars::JsonSchema;
@@ -189,8 +190,5 @@ async fn without_sessions() {
 
 #[test]
 fn the_page_shows_this_code() {
-    let (page, code) = (include_str!("../../../docs/http.md"), include_str!("http2.rs"));
-    let begin = code.find("async fn carry").unwrap();
-    let end = begin + code.get(begin..).unwrap().find("\n}\n").unwrap() + 2;
-    assert!(page.contains(code.get(begin..end).unwrap()), "docs/http.md does not have `carry`");
+    page::shows(include_str!("../../../docs/http.md"), include_str!("http2.rs"), "async fn carry");
 }

@@ -4,6 +4,7 @@
 
 use axum::http::{HeaderName, HeaderValue, Method};
 use integration_tests::http::test_server::guarded;
+use integration_tests::page;
 use mcp_kit::prelude::*;
 use mcp_runtime::transport::http::HttpServer;
 use serde_json::json;
@@ -70,8 +71,5 @@ async fn a_page_may_send_what_each_revision_needs_and_read_the_answer() {
 
 #[test]
 fn the_page_shows_this_code() {
-    let (page, code) = (include_str!("../../../docs/http.md"), include_str!("pages.rs"));
-    let begin = code.find("fn for_pages").unwrap();
-    let end = begin + code.get(begin..).unwrap().find("\n}\n").unwrap() + 2;
-    assert!(page.contains(code.get(begin..end).unwrap()), "docs/http.md does not have `for_pages`");
+    page::shows(include_str!("../../../docs/http.md"), include_str!("pages.rs"), "fn for_pages");
 }

@@ -111,16 +111,32 @@ impl Program<'_> {
     }
 
     /// Waits for whatever comes next, which is a message that leaves the state as it is: what binds its fields.
-    pub(crate) fn next_of_a_star(&mut self, variant: &str, mut fields: Vec<String>) {
+    pub(crate) fn next_of_a_star(&mut self, variant: &str, fields: Vec<String>) {
         let (_, method) = self.method("next");
-        let choice = method.choice();
-        let (state, _) = self.api.variant_of(choice, variant, &self.role);
+        let (state, _) = self.api.variant_of(method.choice(), variant, &self.role);
         assert_eq!(
             state,
             self.state.clone().filter(|_| !method.borrows),
             "`{variant}` leaves the state as it is"
         );
-        fields.extend(state.map(|_| format!("mut {}", self.variable)));
+        self.take_next(method.choice(), variant, fields, state.is_some());
+    }
+
+    /// Waits for whatever comes next, which is this message, or the end.
+    pub(crate) fn next(&mut self, variant: &str, value: usize) {
+        let (_, method) = self.method("next");
+        let (state, gives) = self.api.variant_of(method.choice(), variant, &self.role);
+        let fields = gives.then(|| "payload".to_owned()).into_iter().collect();
+        self.take_next(method.choice(), variant, fields, state.is_some());
+        self.payload(gives && !variant.ends_with("Error"), value);
+        if !method.borrows {
+            self.state = state;
+        }
+    }
+
+    /// The call of `next`, with what binds the fields of the variant that comes, and the value if that comes back.
+    fn take_next(&mut self, choice: &str, variant: &str, mut fields: Vec<String>, is_back: bool) {
+        fields.extend(is_back.then(|| format!("mut {}", self.variable)));
         let pattern = format!("{}::{choice}::{variant}{}", self.module, fields_of(fields));
         let variable = &self.variable;
         writeln!(
@@ -128,30 +144,6 @@ impl Program<'_> {
             "        let {pattern} = {variable}.next().await.unwrap() else {{ panic!(\"not `{variant}`\") }};"
         )
         .unwrap();
-    }
-
-    /// Waits for whatever comes next, which is this message, or the end.
-    pub(crate) fn next(&mut self, variant: &str, value: usize) {
-        let (_, method) = self.method("next");
-        let choice = method.choice();
-        let (state, gives) = self.api.variant_of(choice, variant, &self.role);
-        let variable = &self.variable;
-        let fields = match (&state, gives) {
-            (Some(_), true) => format!("(payload, mut {variable})"),
-            (Some(_), false) => format!("(mut {variable})"),
-            (None, true) => "(payload)".to_owned(),
-            (None, false) => String::new(),
-        };
-        let pattern = format!("{}::{choice}::{variant}{fields}", self.module);
-        writeln!(
-            self.code,
-            "        let {pattern} = {variable}.next().await.unwrap() else {{ panic!(\"not `{variant}`\") }};"
-        )
-        .unwrap();
-        self.payload(gives && !variant.ends_with("Error"), value);
-        if !method.borrows {
-            self.state = state;
-        }
     }
 
     /// Waits for a message, in one of the ways in which it can.
