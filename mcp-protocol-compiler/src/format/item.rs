@@ -267,7 +267,9 @@ fn payload(payload: &Payload) -> String {
 /// A payload with its parentheses; the fields of a record that does not fit stand in lines of their own.
 fn carried(out: &mut Writer<'_>, body: &Payload) {
     let Payload::Shape { shape, optional, .. } = body else { return out.text(&payload(body)) };
-    out.text(" (");
+    // What is said before the shape is said before its parentheses.
+    out.at(shape::begin(shape), INDENT);
+    out.text(if out.blank() { "(" } else { " (" });
     // A reply may stand in a line of its own, behind its indentation.
     shape::laid_out(out, shape, out.indent());
     out.text(if *optional { "?)" } else { ")" });

@@ -154,6 +154,11 @@ pub(super) fn documentation(line: &str) -> String {
 pub(super) fn begin(shape: &Shape) -> u32 {
     match &shape.kind {
         ShapeKind::Literal(_, Some(name)) => name.span.start,
+        // Without parentheses, it begins with the first of its parts.
+        ShapeKind::Union(parts) => match parts.first() {
+            Some(first @ Shape { kind: ShapeKind::Literal(..), .. }) => begin(first),
+            _ => shape.span.start,
+        },
         _ => shape.span.start,
     }
 }

@@ -1,7 +1,8 @@
 //! `sessionc schema`: the shapes of a file as a JSON Schema.
 
-use mcp_protocol_compiler::declarations::{DeclaredShape, Form, Position};
+use mcp_protocol_compiler::declarations::{Alternative, DeclaredShape, Form, Position};
 use mcp_protocol_compiler::generate;
+use mcp_protocol_machine::protocol::Literal;
 
 use crate::arguments::Schema;
 use crate::end::End;
@@ -59,6 +60,12 @@ impl Source for Declared<'_> {
             (Some(_), _) => return None,
         };
         (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    fn variant(&self, shape: &str, value: &Literal) -> Option<String> {
+        let Form::Union(parts) = &self.find(shape)?.form else { return None };
+        let is_it = |part: &&Alternative| matches!(&part.form, Form::Literal(own) if own == value);
+        Some(parts.iter().find(is_it)?.variant.as_ref()?.text.clone())
     }
 
     fn is_inner(&self, shape: &str) -> bool {

@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use mcp_protocol_machine::protocol::Literal;
 
+use super::variants::VariantNames;
+
 /// `type Name = shape`
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
@@ -11,6 +13,8 @@ pub(crate) struct Item {
     /// The lines of its documentation.
     pub(super) documentation: Vec<String>,
     pub(super) shape: Written,
+    /// What its values are called.
+    pub(super) variants: VariantNames,
     /// What the schema says and the shape does not, each with its place.
     pub(super) unsaid: Vec<String>,
 }

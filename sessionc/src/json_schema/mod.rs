@@ -16,6 +16,8 @@ mod read;
 mod tests;
 mod text;
 mod tree;
+mod variants;
+mod words;
 mod write;
 
 pub(crate) use read::read;

@@ -334,12 +334,18 @@ impl Tables {
             Written::Named(name) => self.fields(self.shapes.get(name)?, depth + 1),
             Written::Record(record) => {
                 let mut all = WrittenRecord { spreads: Vec::new(), ..record.clone() };
+                // As in the language: what is written in the record stands, and of two spreads the later one.
+                let own = all.fields.len();
                 for name in &record.spreads {
                     let Some(other) = self.fields(&Written::Named(name.clone()), depth + 1) else { continue };
                     all.rest |= other.rest;
                     for field in other.fields {
-                        if !all.fields.iter().any(|own| own.name == field.name) {
-                            all.fields.push(field);
+                        let known =
+                            all.fields.iter_mut().enumerate().find(|(_, known)| known.name == field.name);
+                        match known {
+                            Some((place, known)) if place >= own => *known = field,
+                            Some(_) => {}
+                            None => all.fields.push(field),
                         }
                     }
                 }

@@ -5,13 +5,15 @@ use std::ptr;
 
 use mcp_protocol_compiler::lexer::is_word;
 use mcp_protocol_compiler::parser::words::is_reserved;
-use mcp_runtime::shapes::Number;
+use mcp_protocol_machine::protocol::Literal;
 
 use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
 use super::meet::{Names, meet};
 use super::order::order;
 use super::pointer::Pointer;
 use super::tree::Tree;
+use super::variants::{NAME_LISTS, VariantNames};
+use super::words::pascal;
 
 /// Keywords that say nothing of values.
 const ANNOTATIONS: [&str; 20] = [
@@ -90,6 +92,8 @@ struct SchemaReader<'s> {
     used: BTreeSet<String>,
     /// The places whose shapes are still to be read.
     waiting: VecDeque<(Pointer, String)>,
+    /// The names of the values in the schema at hand.
+    variants: VariantNames,
     /// What the schema at hand says and its shape does not.
     unsaid: Vec<String>,
     /// The place at hand in its item, `content.text`.
@@ -107,6 +111,7 @@ impl<'s> SchemaReader<'s> {
             names: BTreeMap::new(),
             used: BTreeSet::new(),
             waiting: VecDeque::new(),
+            variants: VariantNames::default(),
             unsaid: Vec::new(),
             place: Vec::new(),
             fields: Vec::new(),
@@ -138,7 +143,13 @@ impl<'s> SchemaReader<'s> {
     fn item(&mut self, pointer: &Pointer, name: String) -> Option<Item> {
         let schema = pointer.find(self.root)?;
         let shape = self.shape(schema);
-        Some(Item { name, documentation: lines(schema), shape, unsaid: std::mem::take(&mut self.unsaid) })
+        Some(Item {
+            name,
+            documentation: lines(schema),
+            shape,
+            variants: std::mem::take(&mut self.variants),
+            unsaid: std::mem::take(&mut self.unsaid),
+        })
     }
 
     /// Notes what the shape does not say.
@@ -170,6 +181,7 @@ impl<'s> SchemaReader<'s> {
                 return Written::Any;
             }
         }
+        self.variants.learn(schema);
         let mut parts = vec![self.by_type(schema)];
         if let Some(target) = schema.get("$ref").and_then(Tree::as_text) {
             parts.push(self.reference(target));
@@ -193,6 +205,7 @@ impl<'s> SchemaReader<'s> {
         for (key, value) in schema.members() {
             let is_said = (BOUNDS.contains(&key.as_str()) && is_bounded_as_said(schema))
                 || (key == "propertyNames" && is_any_text(value))
+                || (NAME_LISTS.contains(&key.as_str()) && schema.get("enum").is_some())
                 || (OF_TUPLES.contains(&key.as_str()) && TupleSchema::says(schema, key));
             if !is_said && !ANNOTATIONS.contains(&key.as_str()) && !READ.contains(&key.as_str()) {
                 self.leave_out(key);
@@ -316,10 +329,8 @@ impl<'s> SchemaReader<'s> {
     fn value(&mut self, value: &Tree) -> Written {
         let (shape, is_said) = match value {
             Tree::Null => (Written::Null, true),
-            Tree::Text(text) => (Written::Literal(text.clone().into()), true),
-            Tree::Bool(value) => (Written::Literal((*value).into()), true),
-            Tree::Number(written) => match whole(written) {
-                Some(number) => (Written::Literal(number.into()), true),
+            Tree::Text(_) | Tree::Bool(_) | Tree::Number(_) => match value.literal() {
+                Some(literal) => (Written::Literal(literal), true),
                 None => (Written::Number, false),
             },
             Tree::List(elements) => {
@@ -423,11 +434,6 @@ impl Names for SchemaReader<'_> {
     }
 }
 
-/// A number that is whole and that an `i64` holds, however it is written.
-fn whole(written: &str) -> Option<i64> {
-    serde_json::from_str::<Number>(written).ok()?.as_i64()
-}
-
 /// The positions of a list that has no other elements.
 struct TupleSchema<'s> {
     positions: &'s [Tree],
@@ -466,8 +472,8 @@ impl<'s> TupleSchema<'s> {
 
 /// A number of elements in a schema.
 fn number(schema: &Tree, key: &str) -> Option<usize> {
-    match schema.get(key)? {
-        Tree::Number(written) => usize::try_from(whole(written)?).ok(),
+    match schema.get(key)?.literal()? {
+        Literal::Int(whole) => usize::try_from(whole).ok(),
         _ => None,
     }
 }
@@ -505,19 +511,4 @@ fn is_any_text(schema: &Tree) -> bool {
 fn lines(schema: &Tree) -> Vec<String> {
     let text = schema.get("description").and_then(Tree::as_text).unwrap_or_default();
     text.trim().lines().map(|line| line.trim_end().replace(char::is_control, " ")).collect()
-}
-
-/// A name as shapes have it: the words of a text, each with a capital.
-fn pascal(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-    };
-    let name: String = words.filter_map(capital).collect();
-    match name.chars().next() {
-        Some(first) if first.is_ascii_digit() => format!("Shape{name}"),
-        Some(_) => name,
-        None => "Shape".to_owned(),
-    }
 }

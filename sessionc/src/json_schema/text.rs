@@ -4,6 +4,7 @@ use mcp_protocol_compiler::lexer::quote;
 use mcp_protocol_machine::protocol::Literal;
 
 use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
+use super::variants::VariantNames;
 
 /// The items as they stand in a file; `sessionc fmt` lays them out.
 pub(crate) fn text(items: &[Item]) -> String {
@@ -15,7 +16,7 @@ pub(crate) fn text(items: &[Item]) -> String {
             text.push_str(&format!("-- The schema says more: {unsaid}\n"));
         }
         text.push_str(&documentation(&item.documentation, ""));
-        text.push_str(&format!("type {} = {}\n\n", item.name, shape(&item.shape)));
+        text.push_str(&format!("type {} = {}\n\n", item.name, shape(&item.variants, &item.shape)));
     }
     text
 }
@@ -24,7 +25,7 @@ fn documentation(lines: &[String], indent: &str) -> String {
     lines.iter().map(|line| format!("{indent}--- {line}\n").replace("--- \n", "---\n")).collect()
 }
 
-fn shape(written: &Written) -> String {
+fn shape(variants: &VariantNames, written: &Written) -> String {
     match written {
         Written::Any => "any".to_owned(),
         Written::Null => "null".to_owned(),
@@ -37,23 +38,28 @@ fn shape(written: &Written) -> String {
         Written::Literal(Literal::Text(text)) => quote(text),
         Written::Literal(Literal::Int(number)) => number.to_string(),
         Written::Literal(Literal::Bool(value)) => value.to_string(),
-        Written::List(of) => format!("[{}]", shape(of)),
-        Written::Tuple(positions) => tuple(positions),
-        Written::Map(of) => format!("map {}", part(of)),
-        Written::Record(written) => record(written),
-        Written::Union(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" | "),
+        Written::List(of) => format!("[{}]", shape(variants, of)),
+        Written::Tuple(positions) => tuple(variants, positions),
+        Written::Map(of) => format!("map {}", part(variants, of)),
+        Written::Record(written) => record(variants, written),
+        Written::Union(parts) => {
+            let names = variants.of(parts).into_iter().map(|name| name.map(|name| format!(" as {name}")));
+            let parts = parts.iter().zip(names);
+            let parts = parts.map(|(written, name)| part(variants, written) + &name.unwrap_or_default());
+            parts.collect::<Vec<_>>().join(" | ")
+        }
         Written::Named(name) => name.clone(),
     }
 }
 
-fn part(written: &Written) -> String {
+fn part(variants: &VariantNames, written: &Written) -> String {
     match written {
-        Written::Union(_) => format!("({})", shape(written)),
-        other => shape(other),
+        Written::Union(_) => format!("({})", shape(variants, written)),
+        other => shape(variants, other),
     }
 }
 
-fn tuple(positions: &[WrittenPosition]) -> String {
+fn tuple(variants: &VariantNames, positions: &[WrittenPosition]) -> String {
     let is_like_a_list = matches!(positions, [only] if only.label.is_none() && only.required);
     let positions = positions.iter().map(|position| {
         let mark = if position.required { "" } else { "?" };
@@ -61,18 +67,18 @@ fn tuple(positions: &[WrittenPosition]) -> String {
             Some(label) => {
                 let lines = documentation(&position.documentation, "");
                 let line = if lines.is_empty() { "" } else { "\n" };
-                format!("{line}{lines}{}{mark}: {}", key(label), shape(&position.shape))
+                format!("{line}{lines}{}{mark}: {}", key(label), shape(variants, &position.shape))
             }
-            None if position.required => shape(&position.shape),
-            None => format!("{}?", part(&position.shape)),
+            None if position.required => shape(variants, &position.shape),
+            None => format!("{}?", part(variants, &position.shape)),
         }
     });
     format!("[{}{}]", positions.collect::<Vec<_>>().join(", "), if is_like_a_list { "," } else { "" })
 }
 
-fn record(record: &WrittenRecord) -> String {
+fn record(variants: &VariantNames, record: &WrittenRecord) -> String {
     let mut members: Vec<String> = record.spreads.iter().map(|name| format!("...{name}")).collect();
-    members.extend(record.fields.iter().map(field));
+    members.extend(record.fields.iter().map(|own| field(variants, own)));
     members.extend(record.rest.then(|| "..rest".to_owned()));
     match members.is_empty() {
         true => "{}".to_owned(),
@@ -80,10 +86,10 @@ fn record(record: &WrittenRecord) -> String {
     }
 }
 
-fn field(field: &WrittenField) -> String {
+fn field(variants: &VariantNames, field: &WrittenField) -> String {
     let mark = if field.required { "" } else { "?" };
     let lines = documentation(&field.documentation, "");
-    format!("{lines}{}{mark}: {}", key(&field.name), shape(&field.shape))
+    format!("{lines}{}{mark}: {}", key(&field.name), shape(variants, &field.shape))
 }
 
 /// A key as a word, or in quotes.

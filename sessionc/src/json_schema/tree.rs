@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use mcp_protocol_machine::protocol::position;
+use mcp_protocol_machine::protocol::{Literal, position};
+use mcp_runtime::shapes::Number;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -43,6 +44,18 @@ impl Tree {
 
     pub(super) fn as_text(&self) -> Option<&str> {
         if let Tree::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The text, the truth or the whole number that it is, as the shape of one value; anything else is none.
+    pub(super) fn literal(&self) -> Option<Literal> {
+        match self {
+            Tree::Text(text) => Some(text.clone().into()),
+            Tree::Bool(value) => Some((*value).into()),
+            Tree::Number(written) => {
+                serde_json::from_str::<Number>(written).ok()?.as_i64().map(Literal::from)
+            }
+            Tree::Null | Tree::List(_) | Tree::Object(_) => None,
+        }
     }
 
     /// The member with this key, or the element of a list at this position.

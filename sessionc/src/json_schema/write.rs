@@ -11,6 +11,8 @@ use super::tree::Tree;
 pub(crate) trait Source {
     /// The documentation of a shape, or of a field of it.
     fn documentation(&self, shape: &str, field: Option<&str>) -> Option<String>;
+    /// The name that a value of an enum has, where one is written.
+    fn variant(&self, shape: &str, value: &Literal) -> Option<String>;
     /// Whether a shape stands inside of another one, and has its name from there.
     fn is_inner(&self, shape: &str) -> bool;
 }
@@ -182,18 +184,20 @@ impl Writer<'_> {
         Tree::Object(members)
     }
 
-    /// Literals are an `enum`, and what is only a type is one of several types.
+    /// Literals are an `enum`, or each has its name as a title; what is only a type is one of several types.
     fn union(&self, parts: &[Shape], within: &str) -> Tree {
         let literals = parts.iter().filter_map(|part| match part {
-            Shape::Literal(literal) => Some(value(literal)),
+            Shape::Literal(literal) => Some(literal),
             _ => None,
         });
-        let literals: Vec<Tree> = literals.collect();
+        let literals: Vec<&Literal> = literals.collect();
+        let are_named = literals.iter().any(|literal| self.source.variant(within, literal).is_some());
         let mut alternatives = Vec::new();
-        match literals.len() {
-            0 => {}
-            1 => alternatives.extend(literals.into_iter().map(|literal| object([("const", literal)]))),
-            _ => alternatives.push(object([("enum", Tree::List(literals))])),
+        if literals.len() > 1 && !are_named {
+            let values = literals.into_iter().map(value).collect();
+            alternatives.push(object([("enum", Tree::List(values))]));
+        } else {
+            alternatives.extend(literals.into_iter().map(|literal| self.named_value(within, literal)));
         }
         let others = parts.iter().filter(|part| !matches!(part, Shape::Literal(_)));
         alternatives.extend(others.map(|part| self.shape(part, within)));
@@ -207,5 +211,13 @@ impl Writer<'_> {
             (Some(types), 2..) => object([("type", Tree::List(types))]),
             _ => object([("anyOf", Tree::List(alternatives))]),
         }
+    }
+
+    /// One value, with its name if it has one.
+    fn named_value(&self, within: &str, literal: &Literal) -> Tree {
+        let mut members = vec![("const".to_owned(), value(literal))];
+        let title = self.source.variant(within, literal);
+        members.extend(title.map(|title| ("title".to_owned(), Tree::Text(title))));
+        Tree::Object(members)
     }
 }

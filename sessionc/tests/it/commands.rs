@@ -689,6 +689,12 @@ type Tools = [Tool]
     folder.write("again.session", &shapes.out);
     assert_eq!(folder.run(&["schema", "again.session"]).out, schema);
 
+    // The names of variants are titles.
+    let status = "type Status = 1 as Ok | 2 as CompileFailed | int\n\n--- Where.\ntype Place = { side?: \"l\" as Left | \"r\" }\n";
+    folder.write("status.session", status);
+    folder.write("status.json", &folder.run(&["schema", "status.session"]).out);
+    assert_eq!(folder.run(&["shapes", "status.json"]).out, status);
+
     folder.write("broken.json", "{ \"type\": ");
     let run = folder.run(&["shapes", "broken.json"]);
     assert_eq!(run.code, 2);

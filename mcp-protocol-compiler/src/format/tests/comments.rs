@@ -105,6 +105,20 @@ fn a_comment_before_the_name_of_a_variant_stands_before_its_value() {
         "request Order \"order\" -> Bill (1 as Paid  -- not yet\n    | 2 as Owed) | Gone if gone\n"
     );
     assert_eq!(formatted(&once), once);
+    // Also where a union with that value in front stands in something else.
+    for (written, laid_out) in [
+        ("[1 as -- not yet\n Owed | 2, bool]", "[  -- not yet\n    1 as Owed | 2,\n    bool\n]"),
+        ("[a: 1 as -- not yet\n Owed | 2]", "[\n    a:  -- not yet\n        1 as Owed | 2\n]"),
+        ("{ a: 1 as -- not yet\n Owed | 2 }", "{\n    a:  -- not yet\n        1 as Owed | 2\n}"),
+        ("[1 as -- not yet\n Owed | 2]", "[  -- not yet\n    1 as Owed | 2]"),
+    ] {
+        let once = formatted(&format!("type A = {written}\n"));
+        assert_eq!(once, format!("type A = {laid_out}\n"));
+        assert_eq!(formatted(&once), once);
+    }
+    let once = formatted("notification Tip \"tip\" (1 as -- not yet\n Owed | 2) as tip\n");
+    assert_eq!(once, "notification Tip \"tip\"  -- not yet\n    (1 as Owed | 2) as tip\n");
+    assert_eq!(formatted(&once), once);
 }
 
 #[test]

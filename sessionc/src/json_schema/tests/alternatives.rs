@@ -87,6 +87,8 @@ fn the_compiler_accepts_the_shapes_of_every_schema() {
 }
 
 const DEFINITIONS: usize = 5;
+const TITLES: [&str; 12] =
+    ["One", "Other", "V1", "A", "minus 1", "True", "List", "Object", "Map", "null", "String", "T0"];
 const TYPES: [&str; 5] = ["string", "integer", "number", "null", "boolean"];
 
 fn schema(random: &mut Random, depth: usize) -> Value {
@@ -94,7 +96,12 @@ fn schema(random: &mut Random, depth: usize) -> Value {
         0 => json!({ "type": TYPES[random.below(TYPES.len())] }),
         1 => {
             let values = json!(["a", "b", 1, -1, true, false]);
-            json!({ "const": values[random.below(6)] })
+            let value = json!({ "const": values[random.below(6)] });
+            // The names of variants are those of others, too, and of what has none.
+            match TITLES.get(random.below(TITLES.len() * 2)) {
+                Some(title) => json!({ "const": value["const"], "title": title }),
+                None => value,
+            }
         }
         2 | 3 => json!({ "$ref": format!("#/$defs/T{}", random.below(DEFINITIONS)) }),
         4 => json!({ "type": ["array", "null"], "items": schema(random, depth - 1) }),

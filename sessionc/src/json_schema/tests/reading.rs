@@ -284,3 +284,40 @@ fn nothing_is_made_of_itself() {
     assert!(shapes.contains("-- The schema says more: `allOf`\ntype C = {\nc?: string\n}\n"), "{shapes}");
     assert!(shapes.contains("type D = {\n...C,\nd?: string\n}\n"), "{shapes}");
 }
+
+#[test]
+fn titles_of_values_are_names_of_variants() {
+    for (schema, shape) in [
+        (
+            r#"{"oneOf":[{"const":1,"title":"Ok"},{"const":2,"title":"Compile failed"},{"const":3,"title":"GONE_AWAY"}]}"#,
+            "1 as Ok | 2 as CompileFailed | 3 as GoneAway",
+        ),
+        (r##"{"anyOf":[{"const":"#f00","title":"Red"},{"const":"#0f0"}]}"##, r##""#f00" as Red | "#0f0""##),
+        (r#"{"type":"integer","enum":[1,-3],"x-enum-varnames":["ERROR","Hint"]}"#, "1 as Error | -3 as Hint"),
+        (r#"{"enum":[1,2],"x-enumNames":["One","Two"]}"#, "1 as One | 2 as Two"),
+        (r#"{"anyOf":[{"const":1,"title":"One"},{"type":"integer"}]}"#, "1 as One | int"),
+        // A variant that is called so in any case.
+        (r#"{"enum":["read","write"],"enumNames":["Read","Written"]}"#, r#""read" | "write" as Written"#),
+        // Names that are those of others, words that mean something else, sentences, and what is not a name.
+        (r#"{"enum":[1,2,3,4],"x-enumNames":["V2","Same","Same","Other"]}"#, "1 | 2 | 3 | 4"),
+        (
+            r#"{"enum":[1,2,3],"x-enumNames":["End","1st","A name of a variant that nobody would write"]}"#,
+            "1 | 2 | 3",
+        ),
+        (r#"{"enum":[1,2],"x-enumNames":["Größe",7]}"#, "1 | 2"),
+        (r#"{"oneOf":[{"const":true,"title":"Yes"},{"const":null,"title":"No"}]}"#, "true | null"),
+        // One value is not an enum.
+        (r#"{"const":1,"title":"One"}"#, "1"),
+    ] {
+        let whole = format!(r#"{{"$defs":{{"shape":{schema}}}}}"#);
+        assert_eq!(shapes(&whole).trim(), format!("type Shape = {shape}"), "{schema}");
+    }
+    // A value with two names has none, and a name is that of a record's variant.
+    let two = r#"{"$defs":{"Pair":{"type":"object","required":["a","b"],"properties":{
+        "a":{"oneOf":[{"const":1,"title":"Ok"},{"const":2,"title":"Bad"}]},
+        "b":{"oneOf":[{"const":1,"title":"On"},{"const":3,"title":"Off"}]}}}}}"#;
+    assert_eq!(shapes(two).trim(), "type Pair = {\na: 1 | 2 as Bad,\nb: 1 | 3 as Off\n}");
+    let named = r##"{"$defs":{"Ok":{"type":"object","properties":{"a":{}}},
+        "Shape":{"oneOf":[{"const":1,"title":"Ok"},{"$ref":"#/$defs/Ok"}]}}}"##;
+    assert!(shapes(named).contains("type Shape = 1 | Ok\n"), "{}", shapes(named));
+}

@@ -1,6 +1,7 @@
 //! What becomes of shapes.
 
 use mcp_protocol_compiler::{compile, generate};
+use mcp_protocol_machine::protocol::Literal;
 
 use super::*;
 
@@ -9,6 +10,10 @@ pub(super) struct Nothing;
 
 impl Source for Nothing {
     fn documentation(&self, _: &str, _: Option<&str>) -> Option<String> {
+        None
+    }
+
+    fn variant(&self, _: &str, _: &Literal) -> Option<String> {
         None
     }
 
@@ -130,6 +135,10 @@ struct Labelled;
 impl Source for Labelled {
     fn documentation(&self, name: &str, part: Option<&str>) -> Option<String> {
         (name == "Place").then_some(part).flatten().map(|part| format!("What {part} is."))
+    }
+
+    fn variant(&self, _: &str, _: &Literal) -> Option<String> {
+        None
     }
 
     fn is_inner(&self, name: &str) -> bool {
