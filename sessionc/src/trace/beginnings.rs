@@ -7,6 +7,7 @@ use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
 use mcp_runtime::protocol::Side;
 
+use super::direction::MessageHead;
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
 use super::session::{JudgedSession, Said, SessionBounds};
@@ -65,6 +66,12 @@ impl Held {
     /// Nothing of the session was read.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    /// There are messages, and each of them answers one that the log does not have: a session ends with them.
+    fn are_replies(&self) -> bool {
+        let is_reply = |text: &[u8]| MessageHead::of(text.into()).is_some_and(|head| head.replies_to().is_some());
+        !self.is_empty() && self.messages.iter().all(|(said, text)| said.kind.is_sent() && is_reply(text))
     }
 
     /// A line could not be read.
@@ -138,8 +145,9 @@ impl Beginnings {
         let mut here = Vec::new();
         if let Some(id) = opening {
             play(&mut first, &held.messages, &mut here);
-            // What comes before the beginning is a mistake, unless the client counts from the start again.
-            if first.ids(Side::Client).has(&id) {
+            // What comes before the beginning is a mistake, unless the client counts from the start again, or it answers what
+            // the log does not have.
+            if first.ids(Side::Client).has(&id) || held.are_replies() {
                 return Begun::Before(Box::new(self.middle(held, found)));
             }
             first.take(said, message, &mut here);

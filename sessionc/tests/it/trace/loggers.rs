@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::command::{Message, is, line_of, messages, sessionc, trace, trace_of, written};
-use super::formats::judged_alike;
+use super::formats::{judged_alike, python};
 
 /// The words of a server for a message.
 fn way(is_client: bool) -> &'static str {
@@ -281,4 +281,66 @@ fn logs_that_may_be_parts_of_one_are_to_be_joined() {
     std::fs::remove_dir_all(folder).unwrap();
     assert!(both.out.contains(advice), "{}", both.out);
     assert!(!one.out.contains(advice), "{}", one.out);
+}
+
+/// Of the answers over HTTP, it logs the events alone.
+#[test]
+fn replies_that_are_json_are_not_missing_in_what_a_client_of_python_logs() {
+    let is_result = |(is_client, message): &Message| !is_client && message.get("result").is_some();
+    for name in [
+        "whole-2025-03-26",
+        "whole-2025-11-25",
+        "real-py230-se",
+        "2026-07-28/rounds-py230",
+        "2026-07-28/rounds-ts240",
+    ] {
+        let whole = messages(name);
+        assert_eq!(trace(python(&whole)).places(), [], "{name}");
+        for logged in [|place: usize| place % 2 == 0, |place| place % 2 == 1, |place| place > 2, |_| false] {
+            let mut place = 0;
+            let mut log = whole.clone();
+            log.retain(|message| {
+                place += usize::from(is_result(message));
+                !is_result(message) || logged(place)
+            });
+            let found = trace(python(&log));
+            assert_eq!(found.places(), [], "{name}: {found:#?}");
+        }
+        let log: Vec<Message> = whole.into_iter().filter(|message| !is_result(message)).collect();
+        let said = trace(python(&log)).unobserved().join("; ");
+        assert!(
+            said.contains("replies that are JSON") || said.contains("any message of the server"),
+            "{said}"
+        );
+    }
+}
+
+/// What shows messages in another way, with what to do instead.
+#[test]
+fn what_shows_no_json_is_said_with_what_does() {
+    let eglot = "[client-request] (id:1) Fri Mar  3 13:14:53 2023:\n(:jsonrpc \"2.0\" :id 1 :method \"initialize\" :params nil)\n\
+                 [server-reply] (id:1) Fri Mar  3 13:14:54 2023:\n(:id 1 :jsonrpc \"2.0\" :result (:capabilities nil))\n";
+    let said = sessionc(&["trace", "--protocol", "lsp", "-"], eglot.as_bytes());
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("as Emacs Lisp shows lists, which is not JSON. Eglot of Emacs 30"),
+        "{}",
+        said.err
+    );
+    let opening = messages("whole-2025-11-25")[0].1.to_string();
+    for data in ["", "data: "] {
+        let dump = format!(
+            "=> Send data, {} bytes (0xa0)\n0000: {data}{}\n0040: {}\n",
+            opening.len(),
+            &opening[..64],
+            &opening[64..]
+        );
+        let said = sessionc(&["trace", "--protocol", "mcp", "-"], dump.as_bytes());
+        assert!(
+            said.out.contains("`curl --trace-ascii`") && said.out.contains("<stdin>:2")
+                || said.out.contains("-:2"),
+            "{}",
+            said.out
+        );
+    }
 }
