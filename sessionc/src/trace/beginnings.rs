@@ -55,6 +55,8 @@ pub(super) enum Begun {
     With(Box<JudgedSession>),
     /// Before the newest message, which is not judged yet and may begin the next session.
     Before(Box<JudgedSession>),
+    /// With the newest message, which is not judged yet. This is the session that has ended before it.
+    After(Box<JudgedSession>),
 }
 
 impl Held {
@@ -70,7 +72,8 @@ impl Held {
 
     /// There are messages, and each of them answers one that the log does not have: a session ends with them.
     fn are_replies(&self) -> bool {
-        let is_reply = |text: &[u8]| MessageHead::of(text.into()).is_some_and(|head| head.replies_to().is_some());
+        let is_reply =
+            |text: &[u8]| MessageHead::of(text.into()).is_some_and(|head| head.replies_to().is_some());
         !self.is_empty() && self.messages.iter().all(|(said, text)| said.kind.is_sent() && is_reply(text))
     }
 
@@ -147,8 +150,11 @@ impl Beginnings {
             play(&mut first, &held.messages, &mut here);
             // What comes before the beginning is a mistake, unless the client counts from the start again, or it answers what
             // the log does not have.
-            if first.ids(Side::Client).has(&id) || held.are_replies() {
+            if first.ids(Side::Client).has(&id) {
                 return Begun::Before(Box::new(self.middle(held, found)));
+            }
+            if held.are_replies() {
+                return Begun::After(Box::new(self.middle(held, found)));
             }
             first.take(said, message, &mut here);
         } else {

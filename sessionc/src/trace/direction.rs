@@ -304,7 +304,8 @@ impl Directions {
                     let may_be_absent = !is_answer && !self.has_asked(replier);
                     // An empty result says nothing, unless the side that asked has gone on as if it had another one.
                     if result != "{}" {
-                        self.absent = Some(replier).filter(|_| may_be_absent && self.is_of_asker(only, result));
+                        self.absent =
+                            Some(replier).filter(|_| may_be_absent && self.is_of_asker(only, result));
                         self.answered.extend(is_answer.then_some(replier));
                     } else if may_be_absent && self.has_gone_on(only) {
                         self.absent = Some(replier);

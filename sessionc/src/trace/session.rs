@@ -492,7 +492,8 @@ impl JudgedSession {
     /// Notes that two clients may share a log without names, where each request stands for itself.
     fn note_several_clients(&mut self, place: Place, era: Era, violation: &Violation) {
         let is_unnamed = self.bounds == SessionBounds::Unnamed && !self.overlaps;
-        if era == Era::Stateless && is_unnamed && runs_already(violation) && violation.sender == Side::Client {
+        if era == Era::Stateless && is_unnamed && runs_already(violation) && violation.sender == Side::Client
+        {
             self.overlaps = true;
             self.summary.not_observed(wording::several_clients(place.line));
         }

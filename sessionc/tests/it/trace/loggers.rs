@@ -237,6 +237,19 @@ fn one_side_that_tee_has_written_is_judged_by_what_it_says() {
         );
         assert!(found.unobserved().contains(&&*missing), "{found:#?}");
     }
+    // The client answers a `ping`, and the server has answered nothing, as far as the log shows.
+    for place in [0, 2, 3] {
+        let mut log: Vec<Message> = two_sessions().into_iter().filter(|(is_client, _)| *is_client).collect();
+        let answers = [0, 1].map(|id| (true, json!({ "jsonrpc": "2.0", "id": id, "result": {} })));
+        log.splice(place..place, answers);
+        for sender in [&[][..], &["--sender", "client"]] {
+            let found = trace_of(
+                &[&["--protocol", "mcp"], sender].concat(),
+                &lines(&log, |_, message| message.to_string()),
+            );
+            assert_eq!(found.places(), [], "{place} {sender:?}: {found:#?}");
+        }
+    }
     // A mistake in its second session.
     let mut log: Vec<Message> = two_sessions().into_iter().filter(|(is_client, _)| *is_client).collect();
     let call = log.iter().rposition(|(_, message)| is("tools/call")(message)).unwrap();
