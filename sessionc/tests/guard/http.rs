@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 26] = [
+pub(crate) const TESTS: [Test; 27] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -20,6 +20,9 @@ pub(crate) const TESTS: [Test; 26] = [
     ("requests_over_http_stand_for_themselves", || run(requests_over_http_stand_for_themselves())),
     ("rounds_over_http_are_what_was_asked_for", || run(rounds_over_http_are_what_was_asked_for())),
     ("a_server_may_have_no_sessions", || run(a_server_may_have_no_sessions())),
+    ("what_requests_without_a_session_have_in_common_is_said_once", || {
+        run(what_requests_without_a_session_have_in_common_is_said_once())
+    }),
     ("a_server_may_be_gone", || run(a_server_may_be_gone())),
     ("a_client_that_gives_up_is_reported_with_what_it_waited_for", || {
         run(a_client_that_gives_up_is_reported_with_what_it_waited_for())
@@ -363,6 +366,28 @@ async fn a_server_may_have_no_sessions() {
     assert_eq!(reports.lines().count(), 3, "{reports}");
 }
 
+/// Each of them is judged by itself, and their mistake is one all the same.
+async fn what_requests_without_a_session_have_in_common_is_said_once() {
+    let server = Server::start("sessionless").await;
+    for request in [CALL.to_owned(), call_alone(2, &json!({})).to_string()] {
+        let request = request.replace("tools/call", "tools/unheard-of");
+        let guard = Guard::start(&server.url, &[]);
+        for opening in [INITIALIZE, INITIALIZED] {
+            guard.ask(None, opening).await;
+        }
+        for _ in 0..12 {
+            guard.ask(None, &request).await;
+        }
+        let reports = guard.stop();
+        let said: Vec<&str> = reports.lines().filter(|line| line.contains("`tools/unheard-of`")).collect();
+        let [first, so_far, in_all] = said[..] else { panic!("{request}: {reports}") };
+        assert!(first.starts_with("guard: session 3: client: "), "{first}");
+        let what = first.strip_prefix("guard: session 3: ").unwrap();
+        assert_eq!(so_far, format!("guard: 9 more like this so far: {what}"));
+        assert_eq!(in_all, format!("guard: 11 more like this in all: {what}"));
+    }
+}
+
 async fn a_server_may_be_gone() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", gone.local_addr().unwrap());
@@ -512,7 +537,8 @@ async fn a_stream_that_cannot_be_opened_is_reported() {
     }
     let reports = guard.stop();
     assert!(reports.contains(" has not answered the request: "), "{reports}");
-    assert_eq!(reports.lines().count(), 1, "{reports}");
+    assert_eq!(reports.lines().count(), 2, "{reports}");
+    assert!(reports.contains("guard: 1 more like this in all: "), "{reports}");
 }
 
 async fn what_keeps_messages_from_arriving_is_reported_once() {
@@ -543,8 +569,9 @@ async fn what_keeps_messages_from_arriving_is_reported_once() {
             assert_eq!(response.status().as_u16(), status, "{answer}");
         }
         let reports = guard.stop();
-        assert!(reports.contains(said), "{answer}: {reports}");
-        assert_eq!(reports.lines().count(), 1, "{answer}: {reports}");
+        let [first, second] = reports.lines().collect::<Vec<_>>()[..] else { panic!("{answer}: {reports}") };
+        assert!(first.contains(said), "{answer}: {reports}");
+        assert_eq!(second, first.replacen("guard: ", "guard: 1 more like this in all: ", 1));
     }
 }
 
