@@ -14,7 +14,7 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::document::{Bracket, Document, Unreadable, one, without_place};
-use super::json_lines::JsonText;
+use super::envelope::JsonText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::streams::HeldMessages;
 use crate::event_stream::{Event, EventCutter, Piece};

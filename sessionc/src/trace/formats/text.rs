@@ -8,10 +8,10 @@ use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
 use super::colours::without_colours;
-use super::json_lines::LoggedText;
+use super::logged::LoggedText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
-use super::{json_lines, python, quoted, words};
+use super::{envelope, json_lines, python, quoted, words};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -96,11 +96,10 @@ fn take(
     value: Option<JsonValue<'_>>,
     reader: &mut impl LogReader,
 ) -> Result<bool, String> {
-    if json_lines::is_envelope(text, value) {
+    if envelope::is_envelope(text, value) {
         return json_lines::read_value(place, text, value, reader).map(|_| true);
     }
-    if value.is_some_and(|value| value.member("jsonrpc").is_none()) && json_lines::is_logged(text.as_bytes())
-    {
+    if value.is_some_and(|value| value.member("jsonrpc").is_none()) && envelope::is_logged(text.as_bytes()) {
         return take_logged(place, prefix, text, value, reader);
     }
     let message = value.map_or(text.as_bytes().into(), MessageText::from);
@@ -288,7 +287,7 @@ fn is_message(value: &str) -> bool {
 
 /// Whether a value is an object that a program has logged, with a message in a member that is a text, or in a text within that one.
 fn has_message_in_text(value: &str) -> bool {
-    value.contains("\\\"jsonrpc\\") && json_lines::is_logged(value.as_bytes())
+    value.contains("\\\"jsonrpc\\") && envelope::is_logged(value.as_bytes())
 }
 
 /// The sender that the text before a message names.
