@@ -318,7 +318,7 @@ impl fmt::Display for Failure {
                 "a workflow belongs to a whole repository: run `sessionc init` in `{}`",
                 root.display()
             ),
-            Failure::Session(error) => write!(formatter, "while an editor was served: {error}"),
+            Failure::Session(error) => write!(formatter, "the session with the editor has ended: {error}"),
             Failure::NoCommand(name, known) => {
                 write!(formatter, "no command is called `{name}`")?;
                 meant(formatter, name, known)

@@ -245,7 +245,7 @@ fn one_side_that_tee_has_written_is_judged_by_what_it_says() {
         for sender in [&[][..], &["--sender", "client"]] {
             let found = trace_of(
                 &[&["--protocol", "mcp"], sender].concat(),
-                &lines(&log, |_, message| message.to_string()),
+                lines(&log, |_, message| message.to_string()),
             );
             assert_eq!(found.places(), [], "{place} {sender:?}: {found:#?}");
         }
@@ -309,7 +309,12 @@ fn replies_that_are_json_are_not_missing_in_what_a_client_of_python_logs() {
     ] {
         let whole = messages(name);
         assert_eq!(trace(python(&whole)).places(), [], "{name}");
-        for logged in [|place: usize| place % 2 == 0, |place| place % 2 == 1, |place| place > 2, |_| false] {
+        for logged in [
+            |place: usize| place.is_multiple_of(2),
+            |place: usize| !place.is_multiple_of(2),
+            |place| place > 2,
+            |_| false,
+        ] {
             let mut place = 0;
             let mut log = whole.clone();
             log.retain(|message| {
