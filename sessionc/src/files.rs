@@ -279,8 +279,8 @@ impl fmt::Display for Failure {
                 if typed.strip_prefix(['C', 'c']).is_some_and(|digits| digits.parse::<u16>().is_ok()) {
                     return write!(
                         formatter,
-                        "`{typed}` is a code of `sessionc compat`, and has no page: what breaks, and where, is in the finding. \
-                         `sessionc explain` lists the codes that have pages"
+                        "`{typed}` is a code of `sessionc compat`, and has no page: what breaks, and where, is in the \
+                         finding. `sessionc explain` lists the codes that have pages"
                     );
                 }
                 write!(formatter, "no finding has the code `{typed}`")?;

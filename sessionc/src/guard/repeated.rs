@@ -30,8 +30,8 @@ pub(super) struct Repeated {
     said: u64,
 }
 
-/// The remarks on requests that have no session: what says the same of several of them is said once. The last owner reports
-/// what was only counted.
+/// The remarks on requests that have no session: what says the same of several of them is said once. The last owner
+/// reports what was only counted.
 #[derive(Clone, Debug)]
 pub(super) struct SharedRemarks(Arc<OwnedRemarks>);
 

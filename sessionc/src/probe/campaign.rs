@@ -239,8 +239,8 @@ async fn settle_revision(
     let has_heard = session.has_heard();
     let written = session.end().await.written;
     if let Err(Obstacle { why, is_silence }) = followed {
-        // A server without a handshake refuses the request that begins one, or at worst passes over it. One that says something
-        // else would be waited for twice.
+        // A server without a handshake refuses the request that begins one, or at worst passes over it. One that says
+        // something else would be waited for twice.
         let Some(stateless) = chosen.stateless().filter(|_| !(is_silence && has_heard)) else {
             return Err(Failure::NoSession(why, written));
         };

@@ -242,7 +242,8 @@ impl Session {
         self.unfinished.is_empty()
     }
 
-    /// Whether nothing more comes over HTTP until something is sent: all answers are complete, and no other stream is open.
+    /// Whether nothing more comes over HTTP until something is sent: all answers are complete, and no other stream is
+    /// open.
     pub(crate) fn hears_no_more(&self) -> bool {
         self.is_http() && self.is_settled() && !self.connection.has_stream()
     }

@@ -213,7 +213,8 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
     }
 }
 
-/// Why no reply has come, as far as the server shows it, behind what there is to say in any case. The session is over then.
+/// Why no reply has come, as far as the server shows it, behind what there is to say in any case. The session is over
+/// then.
 async fn why_silent(session: &mut Session, silent: String) -> String {
     if let Some(mistake) = session.mistake_of_kind() {
         return format!("{silent}: what it has sent {mistake}");

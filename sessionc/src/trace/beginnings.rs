@@ -148,8 +148,8 @@ impl Beginnings {
         let mut here = Vec::new();
         if let Some(id) = opening {
             play(&mut first, &held.messages, &mut here);
-            // What comes before the beginning is a mistake, unless the client counts from the start again, or it answers what
-            // the log does not have.
+            // What comes before the beginning is a mistake, unless the client counts from the start again, or it answers
+            // what the log does not have.
             if first.ids(Side::Client).has(&id) {
                 return Begun::Before(Box::new(self.middle(held, found)));
             }

@@ -104,8 +104,8 @@ enum FoundLogged {
 const EXCHANGED: [[&str; 4]; 2] =
     [["request", "req", "requestBody", "request_body"], ["response", "res", "responseBody", "response_body"]];
 
-/// Looks for a message among the members of an object, then for a text with one, then in its objects. An object may have a
-/// request and the reply to it.
+/// Looks for a message among the members of an object, then for a text with one, then in its objects. An object may have
+/// a request and the reply to it.
 fn find_logged(
     place: Place,
     object: JsonValue<'_>,
