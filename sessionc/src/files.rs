@@ -129,7 +129,12 @@ impl fmt::Display for Failure {
                 "no protocol is named: give a `.session` file, or a shipped protocol with `--protocol mcp`",
             ),
             Failure::TwoProtocols(path) => {
-                write!(formatter, "two protocols are named: leave out `{}` or `--protocol`", path.display())
+                let path = path.display();
+                write!(formatter, "two protocols are named: leave out `{path}` or `--protocol`")?;
+                match path.to_string().ends_with(".session") {
+                    true => Ok(()),
+                    false => write!(formatter, "; if `{path}` is the command of a server, write `-- {path}`"),
+                }
             }
             Failure::HasErrors(path) => {
                 write!(formatter, "`{}` has errors: correct them first", path.display())
@@ -271,6 +276,13 @@ impl fmt::Display for Failure {
                 write!(formatter, "the versions cannot be compared while a file has errors")
             }
             Failure::NoCode(typed, near) => {
+                if typed.strip_prefix(['C', 'c']).is_some_and(|digits| digits.parse::<u16>().is_ok()) {
+                    return write!(
+                        formatter,
+                        "`{typed}` is a code of `sessionc compat`, and has no page: what breaks, and where, is in the \
+                         finding. `sessionc explain` lists the codes that have pages"
+                    );
+                }
                 write!(formatter, "no finding has the code `{typed}`")?;
                 match near {
                     Some(near) => write!(formatter, "; did you mean `{near}`? `sessionc explain` lists all codes"),

@@ -29,6 +29,21 @@ fn instead_of(option: &str, value: &str) -> Option<String> {
     }
 }
 
+/// The word with which a command begins of which this word is not expected: where `--protocol` stands before it, the word in
+/// front of it was taken for the file of a protocol.
+fn first_of_command<'a>(words: &'a [String], word: &'a str) -> &'a str {
+    let place = words.iter().position(|one| one == word).unwrap_or_default();
+    match words.get(..place) {
+        Some([before @ .., option, first]) => {
+            let is_named =
+                before.iter().any(|one| one.starts_with(TAKES_A_NAME)) || option.starts_with(TAKES_A_NAME);
+            let is_value = option.starts_with('-') && !option.contains('=');
+            if is_named && !is_value && !first.starts_with('-') { first } else { word }
+        }
+        _ => word,
+    }
+}
+
 /// Adds that the command of a server is written after `--`, where a word that could be one is not expected.
 pub(crate) fn with_advice(mut error: Error) -> Error {
     if let (ErrorKind::InvalidValue, Some(ContextValue::String(option)), Some(ContextValue::String(value))) =
@@ -44,8 +59,10 @@ pub(crate) fn with_advice(mut error: Error) -> Error {
     };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     if usage.contains(TAKES_A_SERVER) && !word.starts_with('-') {
+        let words: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+        let first = first_of_command(&words, word);
         let advice =
-            StyledStr::from(format!("to start a server, write its command after `--`: `-- {word} …`"));
+            StyledStr::from(format!("to start a server, write its command after `--`: `-- {first} …`"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
     }
     let is_as_value = matches!(

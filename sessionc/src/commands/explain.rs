@@ -17,11 +17,18 @@ pub(crate) fn run(arguments: &Explain) -> Result<End, Failure> {
             (Some(page), OutputFormat::Text) => print(page.readable())?,
             (Some(page), OutputFormat::Json) => print_page(page)?,
             (None, _) => {
-                return Err(Failure::NoCode(typed.clone(), nearest(typed).map(|page| page.code.0)));
+                // Rules of protocols and the like have numbers, too.
+                let near = nearest(typed).filter(|_| begins_as_a_code(typed));
+                return Err(Failure::NoCode(typed.clone(), near.map(|page| page.code.0)));
             }
         },
     }
     Ok(End::Clean)
+}
+
+/// Whether a code begins as those of pages do, or has no letter.
+fn begins_as_a_code(typed: &str) -> bool {
+    typed.trim().starts_with(|first: char| first.is_ascii_digit() || first.eq_ignore_ascii_case(&'s'))
 }
 
 /// Every code with its title, a line each.

@@ -1,8 +1,10 @@
 //! One cause, one report: what was passed on and says the same as a report before is only counted.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::judge::{Remark, Treatment};
+use super::report::Reporter;
 use crate::trace::causes::Same;
 
 /// How many different remarks of a session are distinguished; those after them are all reported.
@@ -16,15 +18,45 @@ pub(super) struct RepeatedRemarks {
     reported: HashMap<Same, Repeated>,
 }
 
+/// A report that may come again.
 #[derive(Debug)]
-struct Repeated {
-    /// How many there were before it.
+pub(super) struct Repeated {
+    /// How many others there were before it.
     place: usize,
     /// `client: … is not permitted …`
     report: String,
     count: u64,
     /// The number that was said last.
     said: u64,
+}
+
+/// The remarks on requests that have no session: what says the same of several of them is said once. The last owner
+/// reports what was only counted.
+#[derive(Clone, Debug)]
+pub(super) struct SharedRemarks(Arc<OwnedRemarks>);
+
+#[derive(Debug)]
+struct OwnedRemarks {
+    remarks: Mutex<RepeatedRemarks>,
+    reporter: Reporter,
+}
+
+impl SharedRemarks {
+    pub(super) fn new(reporter: Reporter) -> SharedRemarks {
+        SharedRemarks(Arc::new(OwnedRemarks { remarks: Mutex::default(), reporter }))
+    }
+
+    /// There is another remark.
+    pub(super) fn another(&self, remark: &Remark) -> RepeatSaid {
+        self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner).another(remark)
+    }
+}
+
+impl Drop for OwnedRemarks {
+    fn drop(&mut self) {
+        let remarks = self.remarks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        remarks.rest().into_iter().for_each(|what| self.reporter.event(None, what));
+    }
 }
 
 /// What is said of a remark.
@@ -48,27 +80,38 @@ impl RepeatedRemarks {
         let Some(repeated) = self.reported.get_mut(wider.as_ref().unwrap_or(same)) else {
             if place < DISTINGUISHED {
                 let report = format!("{}: {}", remark.sender.word(), remark.text);
-                self.reported.insert(same.clone(), Repeated { place, report, count: 1, said: 1 });
+                self.reported.insert(same.clone(), Repeated::new(place, report));
             }
             return RepeatSaid::Whole;
         };
-        repeated.count += 1;
-        match repeated.count >= FIRST.max(repeated.said.saturating_mul(2)) {
-            true => RepeatSaid::Count(repeated.say("so far")),
-            false => RepeatSaid::Nothing,
-        }
+        repeated.again().map_or(RepeatSaid::Nothing, RepeatSaid::Count)
     }
 
     /// What was not said yet, when the session is over.
     pub(super) fn rest(&mut self) -> Vec<String> {
-        let mut rest: Vec<&mut Repeated> =
-            self.reported.values_mut().filter(|one| one.count > one.said).collect();
-        rest.sort_by_key(|one| one.place);
-        rest.into_iter().map(|one| one.say("in all")).collect()
+        Repeated::rest(self.reported.values_mut())
     }
 }
 
 impl Repeated {
+    /// One that was said, after so many others.
+    pub(super) fn new(place: usize, report: String) -> Repeated {
+        Repeated { place, report, count: 1, said: 1 }
+    }
+
+    /// It has come again. Returns how often, where that is to be said.
+    pub(super) fn again(&mut self) -> Option<String> {
+        self.count += 1;
+        (self.count >= FIRST.max(self.said.saturating_mul(2))).then(|| self.say("so far"))
+    }
+
+    /// What was not said yet of some of them, in their order.
+    pub(super) fn rest<'a>(all: impl Iterator<Item = &'a mut Repeated>) -> Vec<String> {
+        let mut rest: Vec<&mut Repeated> = all.filter(|one| one.count > one.said).collect();
+        rest.sort_by_key(|one| one.place);
+        rest.into_iter().map(|one| one.say("in all")).collect()
+    }
+
     fn say(&mut self, when: &str) -> String {
         self.said = self.count;
         format!("{} more like this {when}: {}", self.count.saturating_sub(1), self.report)

@@ -7,7 +7,7 @@ use mcp_runtime::RequestId;
 
 use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
-use super::repeated::{RepeatSaid, RepeatedRemarks};
+use super::repeated::{RepeatSaid, RepeatedRemarks, SharedRemarks};
 use super::report::Reporter;
 use crate::trace::stream_progress::StreamNumber;
 
@@ -21,6 +21,8 @@ pub(crate) struct GuardedSession {
     judge: Judge,
     /// What was reported, and came again.
     repeated: RepeatedRemarks,
+    /// The same of all that have no session, if this is one of them.
+    shared: Option<SharedRemarks>,
     outputs: Outputs,
 }
 
@@ -49,7 +51,13 @@ impl Outputs {
 impl GuardedSession {
     /// A session, which `begins` with its first message or was begun before.
     pub(crate) fn new(number: Option<u64>, begins: bool, judge: Judge, outputs: Outputs) -> GuardedSession {
-        GuardedSession { number, begins, judge, repeated: RepeatedRemarks::default(), outputs }
+        GuardedSession { number, begins, judge, repeated: RepeatedRemarks::default(), shared: None, outputs }
+    }
+
+    /// What says the same of it as of another one that shares these is said once.
+    pub(super) fn sharing(mut self, remarks: SharedRemarks) -> GuardedSession {
+        self.shared = Some(remarks);
+        self
     }
 
     /// The record says where a session begins, so that its first messages are judged as those.
@@ -72,9 +80,13 @@ impl GuardedSession {
         }
         self.record_errors(sender, &judgement);
         for remark in &judgement.remarks {
-            match self.repeated.another(remark) {
+            let (said, number) = match &self.shared {
+                Some(shared) => (shared.another(remark), None),
+                None => (self.repeated.another(remark), self.number),
+            };
+            match said {
                 RepeatSaid::Whole => self.outputs.reporter.remark(self.number, remark.clone()),
-                RepeatSaid::Count(again) => self.outputs.reporter.event(self.number, again),
+                RepeatSaid::Count(again) => self.outputs.reporter.event(number, again),
                 RepeatSaid::Nothing => {}
             }
         }

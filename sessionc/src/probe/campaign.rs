@@ -22,7 +22,7 @@ use super::samples::Samples;
 use super::session::Question;
 use super::silences::Silences;
 use super::target::{Move, Target, accepted, targets};
-use super::trial::{Attempt, Outcome, Scouted, Setup, Trial, Tried};
+use super::trial::{Attempt, Missed, Outcome, Scouted, Setup, Trial, Tried};
 use super::unprompted::{Stray, Unprompted, gather};
 use super::walk::{Obstacle, follow};
 
@@ -236,10 +236,14 @@ async fn settle_revision(
     let followed = follow(&mut session, &moves, setup.timeout).await;
     let governing = session.protocol().clone();
     let unknown = session.unknown_revision().map(str::to_owned);
+    let has_heard = session.has_heard();
     let written = session.end().await.written;
-    if let Err(Obstacle { why, .. }) = followed {
-        // A server without a handshake refuses the request that begins one.
-        let Some(stateless) = chosen.stateless() else { return Err(Failure::NoSession(why, written)) };
+    if let Err(Obstacle { why, is_silence }) = followed {
+        // A server without a handshake refuses the request that begins one, or at worst passes over it. One that says
+        // something else would be waited for twice.
+        let Some(stateless) = chosen.stateless().filter(|_| !(is_silence && has_heard)) else {
+            return Err(Failure::NoSession(why, written));
+        };
         let payloads = Arc::new(Payloads::new(stateless.clone(), settings.samples.clone()));
         let alone = Setup { protocol: stateless.clone(), payloads, ..setup.clone() };
         if !answers(&alone).await {
@@ -293,13 +297,15 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
     let over_http = matches!(setup.address, Address::Url(_));
     let is_tried = |target: &Target| !(over_http && target.hindered_by_http(&setup.protocol).is_some());
     let (mut failure, mut hindered) = (None, None);
+    let mut is_silent = false;
     for (target, scouted) in open.into_iter().zip(scouted) {
         let Scouted { permitted, strays } = scouted;
         all_strays.extend(strays);
         match permitted {
             Ok(permitted) => known.push((target, Some(permitted))),
-            Err((why, written)) => {
+            Err(Missed { why, written, is_silence }) => {
                 let place = if is_tried(&target) { &mut failure } else { &mut hindered };
+                is_silent |= is_silence;
                 place.get_or_insert_with(|| Failure::NoSession(why.clone(), written));
                 not_reached.push((target.name, why));
             }
@@ -310,7 +316,7 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
     let came_nowhere = settings.state.is_none() && !known.iter().any(is_answered);
     if let Some(failure) = failure.or(hindered).filter(|_| came_nowhere) {
         // A server that refuses what opens each sub-session may answer other requests.
-        if !answers(setup).await {
+        if is_silent || !answers(setup).await {
             return Err(failure);
         }
     }
@@ -330,7 +336,9 @@ async fn by_shorter_ways(
     scouted: &mut [Scouted],
     settings: &Settings,
 ) -> Vec<Stray> {
-    let is_missed = |(_, scouted): &(&Target, &Scouted)| scouted.permitted.is_err();
+    let is_missed = |(_, scouted): &(&Target, &Scouted)| {
+        scouted.permitted.as_ref().is_err_and(|missed| !missed.is_silence)
+    };
     let missed = targets.iter().zip(scouted.iter()).filter(is_missed);
     let bodies: BTreeSet<StateIndex> = missed.filter_map(|(target, _)| target.body).collect();
     let again: Vec<_> = targets
@@ -353,7 +361,7 @@ async fn by_shorter_ways(
                 *target = *shorter;
                 *permitted = Ok(found);
             }
-            (Err((why, _)), Err((other, _))) if *why != other => {
+            (Err(Missed { why, .. }), Err(Missed { why: other, .. })) if *why != other => {
                 why.push_str(&format!("; by the shortest way: {other}"));
             }
             _ => {}

@@ -242,6 +242,12 @@ impl Session {
         self.unfinished.is_empty()
     }
 
+    /// Whether nothing more comes over HTTP until something is sent: all answers are complete, and no other stream is
+    /// open.
+    pub(crate) fn hears_no_more(&self) -> bool {
+        self.is_http() && self.is_settled() && !self.connection.has_stream()
+    }
+
     /// A notification was sent on the way to a state: the server may complain of it.
     pub(crate) fn expect_complaint(&mut self) {
         // Over HTTP it would be the answer to the notification.

@@ -56,11 +56,20 @@ pub(crate) struct Trial {
 /// What was found out about a state without an offence.
 #[derive(Debug)]
 pub(crate) struct Scouted {
-    /// What is permitted there. Otherwise why the session did not come there, and what the server has written on its
-    /// standard error.
-    pub(crate) permitted: Result<BTreeSet<MessageIndex>, (String, String)>,
+    /// What is permitted there, or why the session did not come there.
+    pub(crate) permitted: Result<BTreeSet<MessageIndex>, Missed>,
     /// What the server sent that the protocol does not permit.
     pub(crate) strays: Vec<Stray>,
+}
+
+/// Why a session did not come to a state.
+#[derive(Debug)]
+pub(crate) struct Missed {
+    pub(crate) why: String,
+    /// What the server has written on its standard error.
+    pub(crate) written: String,
+    /// The server was waited for until the time was over. To wait for it in another way would take as long.
+    pub(crate) is_silence: bool,
 }
 
 /// What came of a trial.
@@ -127,13 +136,15 @@ impl Setup {
         let mut session = match self.open() {
             Ok(session) => session,
             Err(error) => {
-                return Scouted { permitted: Err((error.to_string(), String::new())), strays: Vec::new() };
+                let missed = Missed { why: error.to_string(), written: String::new(), is_silence: false };
+                return Scouted { permitted: Err(missed), strays: Vec::new() };
             }
         };
         let walked = walk(&mut session, target, self.timeout).await;
         let permitted = session.permitted().into_iter().collect();
         let Ended { written, strays } = session.end().await;
-        Scouted { permitted: walked.map(|()| permitted).map_err(|obstacle| (obstacle.why, written)), strays }
+        let missed = |Obstacle { why, is_silence }| Missed { why, written, is_silence };
+        Scouted { permitted: walked.map(|()| permitted).map_err(missed), strays }
     }
 
     /// Commits an offence in a state, unless `given_up` says first why it is not waited for.

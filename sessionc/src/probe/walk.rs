@@ -185,6 +185,10 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Result => {
                     return Err(format!("the server gave `{method}` another answer").into());
                 }
+                Heard::Finished(_) if session.hears_no_more() => {
+                    let ended = format!("the answer to `{method}` over HTTP has ended without the reply");
+                    return Err(why_silent(session, ended).await.into());
+                }
                 Heard::Message(..) | Heard::Finished(_) => {}
                 Heard::Echo => {
                     return Err(format!(
@@ -200,17 +204,20 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                 Heard::Ended(ending) => {
                     return Err(format!("the server {ending} before it answered `{method}`").into());
                 }
-                Heard::Nothing => return Err(Obstacle::silence(why_silent(session, &method).await)),
+                Heard::Nothing => {
+                    let silent = format!("the server has not answered `{method}` in time");
+                    return Err(Obstacle::silence(why_silent(session, silent).await));
+                }
             }
         }
     }
 }
 
-/// Why no answer has come, as far as the server shows it. The session is over then.
-async fn why_silent(session: &mut Session, method: &str) -> String {
-    let silent = format!("the server has not answered `{method}` in time");
+/// Why no reply has come, as far as the server shows it, behind what there is to say in any case. The session is over
+/// then.
+async fn why_silent(session: &mut Session, silent: String) -> String {
     if let Some(mistake) = session.mistake_of_kind() {
-        return format!("{silent}: its answer {mistake}");
+        return format!("{silent}: what it has sent {mistake}");
     }
     match session.first_unreadable().cloned() {
         Some(UnreadableText { text, .. }) if text.to_ascii_lowercase().starts_with("content-length:") => {

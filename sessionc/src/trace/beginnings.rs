@@ -7,6 +7,7 @@ use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
 use mcp_runtime::protocol::Side;
 
+use super::direction::MessageHead;
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
 use super::session::{JudgedSession, Said, SessionBounds};
@@ -54,6 +55,8 @@ pub(super) enum Begun {
     With(Box<JudgedSession>),
     /// Before the newest message, which is not judged yet and may begin the next session.
     Before(Box<JudgedSession>),
+    /// With the newest message, which is not judged yet. This is the session that has ended before it.
+    After(Box<JudgedSession>),
 }
 
 impl Held {
@@ -65,6 +68,13 @@ impl Held {
     /// Nothing of the session was read.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    /// There are messages, and each of them answers one that the log does not have: a session ends with them.
+    fn are_replies(&self) -> bool {
+        let is_reply =
+            |text: &[u8]| MessageHead::of(text.into()).is_some_and(|head| head.replies_to().is_some());
+        !self.is_empty() && self.messages.iter().all(|(said, text)| said.kind.is_sent() && is_reply(text))
     }
 
     /// A line could not be read.
@@ -138,9 +148,13 @@ impl Beginnings {
         let mut here = Vec::new();
         if let Some(id) = opening {
             play(&mut first, &held.messages, &mut here);
-            // What comes before the beginning is a mistake, unless the client counts from the start again.
+            // What comes before the beginning is a mistake, unless the client counts from the start again, or it answers
+            // what the log does not have.
             if first.ids(Side::Client).has(&id) {
                 return Begun::Before(Box::new(self.middle(held, found)));
+            }
+            if held.are_replies() {
+                return Begun::After(Box::new(self.middle(held, found)));
             }
             first.take(said, message, &mut here);
         } else {

@@ -27,6 +27,8 @@ pub(crate) struct Directions {
     running: IdTable<RequestId, Vec<RunningRequest>>,
     /// The last number that each side used as an id.
     last: [Option<i64>; 2],
+    /// How many requests and notifications each side has sent.
+    sent: [u64; 2],
     /// The side that wrote the log, as far as that is known.
     writer: Option<Side>,
     /// The side of which the log has nothing, as far as the last result shows it.
@@ -65,6 +67,8 @@ struct RunningRequest {
     method: Rc<str>,
     /// Its result is empty.
     is_empty: bool,
+    /// How many requests and notifications its side had sent with it.
+    place: u64,
 }
 
 /// The sender of a message.
@@ -190,6 +194,7 @@ impl Directions {
             methods,
             running: IdTable::default(),
             last: [None; 2],
+            sent: [0; 2],
             writer: None,
             absent: None,
             answered: Vec::new(),
@@ -219,6 +224,8 @@ impl Directions {
             Sender::Peer => Some(sender.other()),
             Sender::Is(_) | Sender::Unsaid => None,
         });
+        let [client, server] = &mut self.sent;
+        *(if sender == Side::Client { client } else { server }) += u64::from(head.method.is_some());
         let cancelled = head.method.as_deref().filter(|method| self.method(method).cancels).and(head.params);
         match cancelled.and_then(cancelled_request) {
             Some(cancelled) => self.forget(&cancelled, sender),
@@ -291,12 +298,18 @@ impl Directions {
                 let replier = only.by.other();
                 // What a side has said once need not be looked at again.
                 if !self.has_answered(replier)
-                    && let Some(result) = result.filter(|result| *result != "{}")
+                    && let Some(result) = result
                 {
                     let is_answer = self.answers(&only.method, result);
-                    let is_absent = !is_answer && !self.has_asked(replier) && self.is_of_asker(only, result);
-                    self.absent = Some(replier).filter(|_| is_absent);
-                    self.answered.extend(is_answer.then_some(replier));
+                    let may_be_absent = !is_answer && !self.has_asked(replier);
+                    // An empty result says nothing, unless the side that asked has gone on as if it had another one.
+                    if result != "{}" {
+                        self.absent =
+                            Some(replier).filter(|_| may_be_absent && self.is_of_asker(only, result));
+                        self.answered.extend(is_answer.then_some(replier));
+                    } else if may_be_absent && self.has_gone_on(only) {
+                        self.absent = Some(replier);
+                    }
                 }
                 return FoundSender::Certain(if self.absent == Some(replier) { only.by } else { replier });
             }
@@ -315,6 +328,12 @@ impl Directions {
     /// Whether a side has sent a result that answers a request.
     fn has_answered(&self, side: Side) -> bool {
         self.answered.contains(&side)
+    }
+
+    /// Whether a side has sent something else after a request that has no reply yet.
+    fn has_gone_on(&self, asked: &RunningRequest) -> bool {
+        let [client, server] = self.sent;
+        asked.place < if asked.by == Side::Client { client } else { server }
     }
 
     /// Whether a side has sent a request.
@@ -358,7 +377,10 @@ impl Directions {
                 }
                 let is_new = is_short(&id) && !self.is_running(&id, sender);
                 if self.running.len() < REMEMBERED && is_new {
-                    self.running.entry(id).or_default().push(RunningRequest { by: sender, method, is_empty });
+                    let [client, server] = self.sent;
+                    let place = if sender == Side::Client { client } else { server };
+                    let request = RunningRequest { by: sender, method, is_empty, place };
+                    self.running.entry(id).or_default().push(request);
                 }
             }
             None => self.forget(&id, sender.other()),

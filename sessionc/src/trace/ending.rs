@@ -33,8 +33,9 @@ pub(super) struct SessionEnd {
 impl SessionEnd {
     /// What is found only now goes into `found`.
     pub(super) fn find(mut self, found: &mut Vec<Finding>) -> Summary {
-        let never_came = self.opening.never_came();
-        self.summary.emit(never_came.filter(|_| self.heard.has(Side::Server)), found);
+        let is_known = self.heard.has(Side::Server) && !self.gaps.may_leave_out_replies_to(Side::Client);
+        let never_came = self.opening.never_came().filter(|_| is_known);
+        self.summary.emit(never_came, found);
         while let Some(missing) = self.causes.missing() {
             if self.unclear.explain_missing(missing.owed.side, missing.before) {
                 continue;
@@ -49,7 +50,9 @@ impl SessionEnd {
         }
         // Where nothing says that the reply is missing, that the side has not waited is the mistake.
         for (asker, id, early) in self.without_reply.drain() {
-            let is_known = self.heard.has(asker.other()) && !self.requests.is_excused(asker, &id);
+            let is_known = self.heard.has(asker.other())
+                && !self.gaps.may_leave_out_replies_to(asker)
+                && !self.requests.is_excused(asker, &id);
             self.summary.emit(Some(early).filter(|_| is_known), found);
         }
         for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
@@ -80,6 +83,10 @@ impl SessionEnd {
             (self.requests.place(request.sender, &request.id), request.sender, request.id.clone())
         });
         for request in unanswered {
+            if self.gaps.may_leave_out_replies_to(request.sender) {
+                self.summary.not_observed(wording::LEFT_OUT_ANSWERS);
+                continue;
+            }
             let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
             let early = self.without_reply.take(request.sender, &request.id);
             if self.unclear.explain_unanswered(request.sender, &request.id, place) {

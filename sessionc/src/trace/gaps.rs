@@ -1,5 +1,7 @@
 //! Where a log leaves out what a session did: a line that cannot be read, or a message that was not understood.
 
+use mcp_runtime::protocol::Side;
+
 use super::formats::record::Place;
 
 /// How often a session may go on in another state because of one gap: where something needs what the gap may have
@@ -15,6 +17,8 @@ pub(crate) struct Gaps {
     unread: Option<Place>,
     /// How often the session may go on in another state yet.
     jumps: u8,
+    /// The log leaves out answers to what the client has sent.
+    leaves_out_answers: bool,
 }
 
 impl Gaps {
@@ -27,6 +31,16 @@ impl Gaps {
     /// A message that was not understood, or that is not in the log, may have moved the session.
     pub(crate) fn may_have_moved(&mut self) {
         self.jumps = JUMPS;
+    }
+
+    /// The log leaves out answers to what the client has sent.
+    pub(crate) fn note_left_out_answers(&mut self) {
+        self.leaves_out_answers = true;
+    }
+
+    /// Whether the log may leave out the reply to a request of this side.
+    pub(crate) fn may_leave_out_replies_to(&self, asker: Side) -> bool {
+        self.leaves_out_answers && asker == Side::Client
     }
 
     /// Whether the session may be in another state than it seems to be.

@@ -31,6 +31,8 @@ pub(super) struct Lane {
     /// Sessions without a name after which others have begun, the newest last. Their clients may still wait for replies, or
     /// go on at the same time.
     before: VecDeque<Box<JudgedSession>>,
+    /// The session of which the log has nothing but the last replies.
+    left: Option<Box<JudgedSession>>,
     /// A request that may open another session, while the last one goes on.
     reopening: Option<Reopening>,
     /// Sessions without a name are known to go on at the same time.
@@ -41,6 +43,8 @@ pub(super) struct Lane {
     begun: u64,
     /// The lines in which sessions begin that may be the ones before them, opened twice.
     reopened: Vec<u64>,
+    /// What is wrong with messages that are of the last session, unless one before it still goes on.
+    doubtful: Vec<Finding>,
 }
 
 #[derive(Debug)]
@@ -67,11 +71,13 @@ impl Lane {
             name: name.map(Box::from),
             heard: LaneState::Unknown(Held::new(name.is_some(), missed)),
             before: VecDeque::new(),
+            left: None,
             reopening: None,
             at_once: false,
             strange: 0,
             begun: 0,
             reopened: Vec::new(),
+            doubtful: Vec::new(),
         }
     }
 
@@ -103,6 +109,7 @@ impl Lane {
         }
         match self.place(said, message, summary) {
             LanePlace::Before(place) => {
+                self.doubt(place, said, message);
                 if let Some(session) = self.before.get_mut(place) {
                     session.take_here(said, message, found);
                 }
@@ -128,6 +135,10 @@ impl Lane {
                     return;
                 }
                 Begun::Before(session) => self.heard = LaneState::Session(session),
+                Begun::After(session) => {
+                    self.left = Some(session);
+                    self.heard = LaneState::Session(Box::new(beginnings.session(self.name.is_some())));
+                }
             }
         }
         let LaneState::Session(session) = &mut self.heard else { return };
@@ -219,12 +230,30 @@ impl Lane {
         best.1
     }
 
+    /// Takes note of a message that is taken for one of a session before the last. What names nothing of that session may as
+    /// well be of the last one, which does not permit it; anything else shows that the session goes on.
+    fn doubt(&mut self, place: usize, said: Said, message: MessageText<'_>) {
+        let (LaneState::Session(last), Some(before)) = (&self.heard, self.before.get(place)) else { return };
+        let Some(unplaced) = UnplacedMessage::of(said, message) else { return };
+        if !unplaced.is_servers_own() || unplaced.fit(before, self.at_once) > Fit::Perhaps {
+            return self.doubtful.clear();
+        }
+        if self.at_once || !last.is_open() || self.doubtful.len() >= NAMED {
+            return;
+        }
+        let mut found = Vec::new();
+        last.clone().take_here(said, message, &mut found);
+        found.retain(|one: &Finding| self.doubtful.iter().all(|known| known.message != one.message));
+        self.doubtful.append(&mut found);
+    }
+
     /// Sessions go on at the same time, of which one begins in this line.
     fn note_at_once(&mut self, line: u64, summary: &mut Summary) {
         if self.at_once {
             return;
         }
         self.at_once = true;
+        self.doubtful.clear();
         summary.not_observed(wording::overlapping_sessions(line));
         self.before.iter_mut().for_each(|session| session.note_overlap());
         self.reopening.iter_mut().for_each(|reopening| reopening.session_mut().note_overlap());
@@ -283,7 +312,8 @@ impl Lane {
     /// Ends the sessions before the last one, and says what is not known of where they end.
     fn end_before(&mut self, found: &mut Vec<Finding>, summary: &mut Summary) {
         self.decide_reopening(found, summary);
-        for mut session in self.before.drain(..) {
+        self.doubtful.drain(..).for_each(|finding| summary.emit(Some(finding), found));
+        for mut session in self.left.take().into_iter().chain(self.before.drain(..)) {
             if let LaneState::Session(last) = &self.heard {
                 session.note_other(last);
             }

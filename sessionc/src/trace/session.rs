@@ -220,6 +220,7 @@ impl JudgedSession {
         let Said { place, sender, kind } = said;
         match kind {
             RecordKind::Sent | RecordKind::Streamed | RecordKind::InStream(_) | RecordKind::Resumed => {}
+            RecordKind::Posted => self.gaps.note_left_out_answers(),
             RecordKind::ByGuard => return self.settle(said, message, found),
             RecordKind::NotReceived => return self.withdraw(message, found),
             RecordKind::Begins => return Taken::Judged,
@@ -488,6 +489,16 @@ impl JudgedSession {
         }
     }
 
+    /// Notes that two clients may share a log without names, where each request stands for itself.
+    fn note_several_clients(&mut self, place: Place, era: Era, violation: &Violation) {
+        let is_unnamed = self.bounds == SessionBounds::Unnamed && !self.overlaps;
+        if era == Era::Stateless && is_unnamed && runs_already(violation) && violation.sender == Side::Client
+        {
+            self.overlaps = true;
+            self.summary.not_observed(wording::several_clients(place.line));
+        }
+    }
+
     /// Notes whether the server has refused the request that opens the session.
     fn note_opening(&mut self, era: Era, observed: &Observed) {
         let Some(StepKind::Linear { from, to }) = observed.step.filter(|_| era == Era::Handshake) else {
@@ -583,6 +594,7 @@ impl JudgedSession {
                         continue;
                     }
                     self.note_opened_twice(place, observed, violation);
+                    self.note_several_clients(place, era, violation);
                     // Where the session waits for a step, that is what is missing.
                     let waits = era == Era::Handshake && self.causes.is_waiting();
                     let is_of_state = violation.kind == ViolationKind::NotPermitted;

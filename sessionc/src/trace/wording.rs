@@ -15,6 +15,10 @@ use crate::malformed_texts::hint_of_form;
 /// What JSON-RPC itself demands.
 const JSON_RPC: &str = "JSON-RPC 2.0";
 
+/// What limits the verdict where a log leaves out answers to what the client has sent.
+pub(super) const LEFT_OUT_ANSWERS: &str = "replies that are JSON and not events: the client of the Python SDK does not log them, and \
+                                          `sessionc guard --record` does";
+
 /// A text that is not a message.
 pub(super) fn malformed(
     place: Place,
@@ -177,6 +181,14 @@ pub(super) fn overlapping_sessions(line: u64) -> String {
         "which session each message belongs to, if line {line} begins another one: its ids decide, as far as they can. To \
          judge several clients at once, log the name of the session with each message, as `session`, or let each client \
          write a log of its own; if the log shows each message twice, leave one of them out"
+    )
+}
+
+/// That a request may be of another client than those before it: what limits the verdict, and what to do.
+pub(super) fn several_clients(line: u64) -> String {
+    format!(
+        "which client each message belongs to, if the request in line {line} is of another one than those before it: to judge \
+         several clients at once, log a name with each message, as `session`, or let each client write a log of its own"
     )
 }
 

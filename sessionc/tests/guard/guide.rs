@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Test;
 use super::client::{feed, guard, record};
-use super::http::Guard;
+use super::http_guard::Guard;
 
 pub(crate) const TESTS: [Test; 1] = [("the_page_shows_what_happens", the_page_shows_what_happens)];
 

@@ -10,7 +10,13 @@ mod guide;
 #[cfg(unix)]
 mod http;
 #[cfg(unix)]
+mod http_failures;
+#[cfg(unix)]
+mod http_guard;
+#[cfg(unix)]
 mod http_server;
+#[cfg(unix)]
+mod http_streams;
 #[cfg(unix)]
 mod peers;
 mod server;
@@ -40,7 +46,8 @@ fn run() {
             Ok(())
         })
     };
-    let alone = [&stdio::TESTS[..], &http::TESTS, &guide::TESTS].concat().into_iter().map(trial);
+    let over_http = [&http::TESTS[..], &http_streams::TESTS, &http_failures::TESTS].concat();
+    let alone = [&stdio::TESTS[..], &over_http, &guide::TESTS].concat().into_iter().map(trial);
     let with_peers = peers::TESTS.into_iter().map(|test| trial(test).with_ignored_flag(true));
     let tests = alone.chain(with_peers).collect();
     libtest_mimic::run(&libtest_mimic::Arguments::from_args(), tests).exit();

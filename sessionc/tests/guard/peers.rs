@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Test;
 use super::client::{guard, record, recorded};
-use super::http::Guard;
+use super::http_guard::Guard;
 
 /// These need Node, Python, and what `.ci/run` installs in `tests/peers`.
 pub(crate) const TESTS: [Test; 7] = [

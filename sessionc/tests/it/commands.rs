@@ -443,6 +443,15 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
         let advice = "  tip: to start a server, write its command after `--`: `-- node …`\n";
         assert!(run.err.contains(advice), "{}", run.err);
     }
+    for command in ["probe", "guard"] {
+        let run = folder.run(&[command, "--protocol", "mcp", "node", "server.js"]);
+        assert!(run.err.contains("`-- node …`\n"), "{}", run.err);
+        let run = folder.run(&[command, "--protocol", "mcp", "node"]);
+        let said = "leave out `node` or `--protocol`; if `node` is the command of a server, write `-- node`";
+        assert!(run.err.contains(said), "{}", run.err);
+        let run = folder.run(&[command, "--protocol", "mcp", "good.session"]);
+        assert!(!run.err.contains("is the command"), "{}", run.err);
+    }
     let run = folder.run(&["trace", "good.session", "a.log", "--nonsense"]);
     assert!(!run.err.contains("after `--`"), "{}", run.err);
 }
@@ -549,6 +558,10 @@ fn explain_prints_a_page_or_the_list() {
     assert_eq!((run.code, run.out.as_str()), (2, ""));
     let meant = "sessionc: no finding has the code `S0320`; did you mean `S0312`? `sessionc explain` lists all codes\n";
     assert_eq!(run.err, meant);
+    let run = folder.run(&["explain", "C0004"]);
+    assert!(run.err.contains("`C0004` is a code of `sessionc compat`, and has no page"), "{}", run.err);
+    let run = folder.run(&["explain", "L7"]);
+    assert_eq!(run.err, "sessionc: no finding has the code `L7`: `sessionc explain` lists all codes\n");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{CHAIN, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 30] = [
+const TESTS: [(&str, fn()); 31] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
@@ -54,6 +54,10 @@ const TESTS: [(&str, fn()); 30] = [
     (
         "a_lenient_server_over_http_accepts_what_is_forbidden",
         a_lenient_server_over_http_accepts_what_is_forbidden,
+    ),
+    (
+        "a_server_without_a_reply_is_not_waited_for_in_another_way",
+        a_server_without_a_reply_is_not_waited_for_in_another_way,
     ),
     ("why_no_session_can_be_opened_is_said", why_no_session_can_be_opened_is_said),
     ("the_page_shows_what_is_printed", super::guide::the_page_shows_what_is_printed),
@@ -510,6 +514,7 @@ fn problem(arguments: &[&str]) -> String {
 fn why_no_session_can_be_opened_is_said() {
     let counter = "examples/counter/counter.session";
     let silent = "sessionc: no session can be opened: the server has not answered `counter/open` in time: ";
+    let ended = "sessionc: no session can be opened: the answer to `counter/open` over HTTP has ended without the reply";
     let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"count":0}}"#;
     std::thread::scope(|scope| {
         for (answer, why) in [
@@ -538,10 +543,15 @@ fn why_no_session_can_be_opened_is_said() {
         }
         scope.spawn(|| {
             let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>no</p>";
-            let said = problem(&[counter, "--timeout", "3", "--url", &super::http::start_refusing(html)]);
-            let why =
-                "its answer has the content type `text/html`: send `application/json` or `text/event-stream`";
-            assert_eq!(said, format!("{silent}{why}"));
+            let said = problem(&[counter, "--url", &super::http::start_refusing(html)]);
+            let why = "what it has sent has the content type `text/html`: send `application/json` or `text/event-stream`";
+            assert_eq!(said, format!("{ended}: {why}"));
+        });
+        scope.spawn(|| {
+            let log = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+                       data: {\"jsonrpc\":\"2.0\",\"method\":\"counter/more\"}\n\n";
+            let said = problem(&[counter, "--url", &super::http::start_refusing(log)]);
+            assert_eq!(said, ended);
         });
         scope.spawn(|| {
             let said = problem(&[counter, "--url", &super::http::start_endless()]);
@@ -561,6 +571,34 @@ fn why_no_session_can_be_opened_is_said() {
                 "{echo}"
             );
         });
+        }
+    });
+}
+
+/// Each session is one more start of the server, and would be waited for until its time is over.
+fn a_server_without_a_reply_is_not_waited_for_in_another_way() {
+    let counter = "examples/counter/counter.session";
+    let states =
+        sessionc(&["probe", counter, "--list"]).out.lines().filter(|line| !line.starts_with(' ')).count();
+    let cases = [
+        (vec!["--protocol", "mcp"], "echo no JSON", 1),
+        (vec!["--protocol", "acp"], "true", 2),
+        (vec![counter], "true", states),
+    ];
+    std::thread::scope(|scope| {
+        for (protocol, said, most) in cases {
+            scope.spawn(move || {
+                let starts = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("starts-{most}"));
+                let _ = std::fs::remove_file(&starts);
+                let server =
+                    format!("echo started >> {}; read line; {said}; cat > /dev/null", starts.display());
+                let arguments =
+                    [protocol.as_slice(), &["--timeout", "1", "--", "/bin/sh", "-c", &server]].concat();
+                let problem = problem(&arguments);
+                assert!(problem.contains("in time"), "{problem}");
+                let starts = std::fs::read_to_string(starts).unwrap().lines().count();
+                assert!(starts <= most, "{protocol:?}: {starts} starts");
+            });
         }
     });
 }

@@ -1,12 +1,13 @@
 //! What keeps messages from arriving at the server.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode};
 use mcp_protocol_machine::Excerpt;
 
+use crate::guard::repeated::Repeated;
 use crate::guard::report::Reporter;
 
 /// How many different failures are known again. Of those after them, which a server may word in another way each time,
@@ -14,11 +15,11 @@ use crate::guard::report::Reporter;
 const KNOWN: usize = 64;
 
 /// Reports what keeps messages from arriving: the server cannot be reached, breaks off, or answers with a status that no client
-/// can do anything about. Each is said once, because it concerns all sessions.
+/// can do anything about. Each is said once, because it concerns all sessions, and then how often it has come.
 #[derive(Debug)]
 pub(super) struct Failures {
     reporter: Reporter,
-    said: Mutex<HashSet<String>>,
+    said: Mutex<HashMap<String, Repeated>>,
 }
 
 impl Failures {
@@ -29,15 +30,16 @@ impl Failures {
     /// The server has not answered, or not to the end.
     pub(super) fn report(&self, what: &str) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.contains(what) {
+        if let Some(repeated) = said.get_mut(what) {
+            repeated.again().into_iter().for_each(|again| self.reporter.event(None, again));
             return;
         }
-        match said.len() < KNOWN {
-            true => {
-                said.insert(what.to_owned());
+        match said.len() {
+            place @ 0..KNOWN => {
+                said.insert(what.to_owned(), Repeated::new(place, what.to_owned()));
                 self.reporter.event(None, what);
             }
-            false => self.reporter.one_of_many(None, what),
+            _ => self.reporter.one_of_many(None, what),
         }
     }
 
@@ -67,5 +69,12 @@ impl Failures {
             _ => format!("{answers}, and says `{}`", Excerpt(&String::from_utf8_lossy(body.trim_ascii()))),
         };
         self.report(&what);
+    }
+}
+
+impl Drop for Failures {
+    fn drop(&mut self) {
+        let said = self.said.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Repeated::rest(said.values_mut()).into_iter().for_each(|what| self.reporter.event(None, what));
     }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::files::Failure;
 use crate::guard::judge::{Judge, Policy};
+use crate::guard::repeated::SharedRemarks;
 use crate::guard::session::{GuardedSession, Outputs};
 use crate::protocol::Chosen;
 use crate::trace::stream_progress::StreamNumber;
@@ -33,6 +34,8 @@ pub(super) struct Sessions {
     outputs: Outputs,
     /// What requests that stand for themselves are asked for, and answer with another one.
     rounds: SharedRounds,
+    /// What was reported of messages without the id of a session.
+    remarks: SharedRemarks,
     state: Mutex<State>,
 }
 
@@ -134,7 +137,8 @@ fn hash_of(id: &[u8]) -> u64 {
 impl Sessions {
     pub(super) fn new(chosen: Chosen, policy: Policy, payloads: bool, outputs: Outputs) -> Sessions {
         let (rounds, state) = (SharedRounds::default(), Mutex::default());
-        Sessions { chosen, policy, payloads, outputs, rounds, state }
+        let remarks = SharedRemarks::new(outputs.reporter.clone());
+        Sessions { chosen, policy, payloads, outputs, rounds, remarks, state }
     }
 
     pub(super) fn policy(&self) -> Policy {
@@ -197,6 +201,8 @@ impl Sessions {
         }
         let opens = opens && !is_let_through;
         let session = GuardedSession::new(Some(state.count), opens, judge, self.outputs.clone());
+        // What opens a session may be given an id.
+        let session = if opens { session } else { session.sharing(self.remarks.clone()) };
         let session =
             HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new(), streams: 0 })));
         Ok(Belongs::To { session, opens, stands_alone })

@@ -135,6 +135,11 @@ impl Http {
         self.headers.contains_key(SESSION)
     }
 
+    /// Whether the server was asked for the stream of the session, in which messages may come at any time.
+    pub(super) fn has_stream(&self) -> bool {
+        !matches!(self.stream, SessionStream::Unasked)
+    }
+
     pub(super) fn note_version(&mut self, version: &str) {
         if let Ok(version) = HeaderValue::from_str(version) {
             self.headers.insert(REVISION, version);

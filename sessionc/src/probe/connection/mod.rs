@@ -53,6 +53,11 @@ impl Connection {
         matches!(self, Connection::Http(_))
     }
 
+    /// Whether messages may come in the stream of a session over HTTP.
+    pub(crate) fn has_stream(&self) -> bool {
+        matches!(self, Connection::Http(http) if http.has_stream())
+    }
+
     /// Whether the server has not given the session an id, over HTTP.
     pub(crate) fn lacks_session(&self) -> bool {
         matches!(self, Connection::Http(http) if !http.has_session())

@@ -14,7 +14,7 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::document::{Bracket, Document, Unreadable, one, without_place};
-use super::json_lines::JsonText;
+use super::envelope::JsonText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::streams::HeldMessages;
 use crate::event_stream::{Event, EventCutter, Piece};
@@ -74,6 +74,20 @@ struct Request<'a> {
     headers: Headers<'a>,
     #[serde(borrow, default, rename = "postData")]
     body: Option<Body<'a>>,
+    /// How many bytes were sent, and -1 where that is not known.
+    #[serde(default, rename = "bodySize")]
+    body_size: Option<i64>,
+}
+
+impl Request<'_> {
+    /// Whether the archive leaves out what was posted: it has a place for it, or its size.
+    fn lacks_body(&self) -> bool {
+        let is_empty = |body: &Body<'_>| body.text.as_ref().is_none_or(|JsonText(text)| text.is_empty());
+        match &self.body {
+            Some(body) => is_empty(body) && self.method.eq_ignore_ascii_case("POST"),
+            None => self.body_size.is_some_and(|size| size > 0),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -368,6 +382,12 @@ impl<R: LogReader> Entries<'_, R> {
         if !self.marks.is_json_rpc(&body) {
             return;
         }
+        if request.lacks_body() {
+            let problem = "the archive does not have the body of the request: export it with the contents of requests, \
+                           or record the session with `sessionc guard --record`"
+                .to_owned();
+            self.reader.broken(Broken { place, may_be_message: true, problem });
+        }
         let (messages, is_cut_off) = match response.content.is_stream() {
             true => events(&body),
             false => (vec![body], false),
@@ -571,5 +591,31 @@ mod tests {
             }
         }
         assert_eq!(said(ARCHIVE), []);
+    }
+
+    #[test]
+    fn a_request_whose_body_is_left_out_is_named() {
+        let reply = r#""response": { "status": 200, "content": { "text": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}" } }"#;
+        for (request, count) in [
+            (r#""method": "POST", "bodySize": 57"#, 1),
+            (r#""method": "POST", "bodySize": -1"#, 0),
+            (
+                r#""method": "POST", "postData": { "mimeType": "application/json", "params": [], "text": "" }"#,
+                1,
+            ),
+            (
+                r#""method": "POST", "postData": { "text": "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}" }"#,
+                0,
+            ),
+            (r#""method": "GET""#, 0),
+        ] {
+            let archive =
+                format!(r#"{{ "log": {{ "entries": [{{ "request": {{ {request} }}, {reply} }}] }} }}"#);
+            let broken = notes(&archive).broken;
+            assert_eq!(broken.len(), count, "{request}: {broken:?}");
+            assert!(broken.iter().all(|(_, problem)| {
+                problem.starts_with("the archive does not have the body of the request")
+            }));
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use serde_json::value::RawValue;
 
+use super::envelope;
 use super::inspector::{self, Export};
-use super::json_lines;
 use super::messages::Messages;
 use super::record::{LogReader, Place};
 use super::spread::Brackets;
@@ -126,7 +126,7 @@ fn begins_export(list: &[u8]) -> bool {
 
 /// Whether the first element of a list is an object that has a message in it, as programs log it.
 fn begins_logged(list: &[u8]) -> bool {
-    first_element(list).is_some_and(json_lines::is_logged)
+    first_element(list).is_some_and(envelope::is_logged)
 }
 
 /// Whether another element begins in the line in which one ends.

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::client_logs::{ClientLine, ClientLog};
 use super::inspector::Export;
+use super::mcp_remote::RemoteLog;
 use super::record::{Broken, LogReader, Place};
 use super::said_around::SaidAround;
 use super::spread::Spread;
@@ -29,6 +30,7 @@ pub(super) struct Messages<'r, R> {
     pub(super) json: JsonReader,
     pub(super) vscode: VscodeTrace,
     pub(super) clients: ClientLog,
+    pub(super) remote: RemoteLog,
     pub(super) reader: &'r mut R,
 }
 
@@ -53,6 +55,9 @@ impl<R: LogReader> Messages<'_, R> {
             return Ok(());
         }
         if self.format == Format::Text {
+            if self.remote.take(text, self.reader) {
+                return Ok(());
+            }
             match self.clients.take(place, text, self.reader) {
                 ClientLine::Taken => return Ok(()),
                 ClientLine::Message(Some(server)) => {

@@ -5,12 +5,15 @@ mod client_logs;
 mod colours;
 mod document;
 pub(crate) mod elements;
+mod envelope;
 mod escapes;
 mod har;
 mod inspector;
 mod journal;
 mod json_lines;
 mod list;
+mod logged;
+mod mcp_remote;
 mod messages;
 mod pieces;
 mod python;
@@ -31,6 +34,7 @@ use serde::de::IgnoredAny;
 
 use client_logs::ClientLog;
 use colours::without_colours;
+use mcp_remote::RemoteLog;
 use messages::{Format, Messages};
 use pieces::{ContainerPiece, Pieces};
 use record::{Broken, LogReader, Place};
@@ -62,8 +66,8 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     let is_list =
         format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
     let (json, vscode) = (JsonReader::of_alike(), VscodeTrace::default());
-    let clients = ClientLog::default();
-    let mut messages = Messages { format, json, vscode, clients, reader };
+    let (clients, remote) = (ClientLog::default(), RemoteLog::default());
+    let mut messages = Messages { format, json, vscode, clients, remote, reader };
     if is_list {
         list::read(&mut lines, &mut messages)?;
     }

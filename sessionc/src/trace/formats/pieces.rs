@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::json_lines::JsonText;
+use super::envelope::JsonText;
 use super::record::Place;
 use super::spread::Brackets;
 use crate::trace::lines::LONGEST;

@@ -31,6 +31,8 @@ pub(crate) enum RecordKind {
     /// A side has sent it.
     #[default]
     Sent,
+    /// A side has sent it over HTTP, and the log may leave out the answer.
+    Posted,
     /// A side has sent it, in a stream of which the log does not say when its messages came.
     Streamed,
     /// The same, in the stream with this number. What the streams of a session have sent may overtake each other.
@@ -53,7 +55,11 @@ impl RecordKind {
     /// Whether a side has sent it, at whatever time.
     pub(crate) fn is_sent(self) -> bool {
         match self {
-            RecordKind::Sent | RecordKind::Streamed | RecordKind::InStream(_) | RecordKind::Resumed => true,
+            RecordKind::Sent
+            | RecordKind::Posted
+            | RecordKind::Streamed
+            | RecordKind::InStream(_)
+            | RecordKind::Resumed => true,
             RecordKind::ByGuard
             | RecordKind::NotReceived
             | RecordKind::Begins

@@ -8,10 +8,10 @@ use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
 use super::colours::without_colours;
-use super::json_lines::LoggedText;
+use super::logged::LoggedText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
-use super::{json_lines, python, quoted, words};
+use super::{envelope, json_lines, python, quoted, words};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -82,6 +82,8 @@ pub(super) fn read(
         reader.silent(SILENT);
     } else if memchr::memmem::find(line, RECORD_OF_JAVA).is_some() {
         reader.silent(SILENT_JAVA);
+    } else if LISTS_OF_LISP.iter().any(|words| line.starts_with(words)) {
+        reader.silent(SILENT_LISP);
     }
     problem.map_or(Ok(false), Err)
 }
@@ -94,11 +96,10 @@ fn take(
     value: Option<JsonValue<'_>>,
     reader: &mut impl LogReader,
 ) -> Result<bool, String> {
-    if json_lines::is_envelope(text, value) {
+    if envelope::is_envelope(text, value) {
         return json_lines::read_value(place, text, value, reader).map(|_| true);
     }
-    if value.is_some_and(|value| value.member("jsonrpc").is_none()) && json_lines::is_logged(text.as_bytes())
-    {
+    if value.is_some_and(|value| value.member("jsonrpc").is_none()) && envelope::is_logged(text.as_bytes()) {
         return take_logged(place, prefix, text, value, reader);
     }
     let message = value.map_or(text.as_bytes().into(), MessageText::from);
@@ -159,14 +160,27 @@ const REPEATED: [&str; 3] =
 /// What a library of the Python SDK says of what a server sends as events. Where the SDK logs messages, it has logged
 /// this one.
 const SENT_AGAIN: &[u8] = b"chunk: b";
+/// What its client over streamable HTTP says of a message, right before it. Of the answers it logs the events alone.
+const POSTED: &str = "Sending client message: ";
 /// What the Python SDK says of a request that it does not show, and the name under which its newer servers say that they start.
 const NOT_SHOWN: [&[u8]; 2] =
     [b"Received message: <mcp.shared.session.RequestResponder", b"mcp.server.lowlevel.server"];
 /// How the Java SDK shows a message.
 const RECORD_OF_JAVA: &[u8] = b"[jsonrpc=2.0";
+/// What Eglot writes before the list that shows a message, in editions of Emacs before 30.
+const LISTS_OF_LISP: [&[u8]; 6] = [
+    b"[client-request] (id:",
+    b"[client-reply] (id:",
+    b"[client-notification] ",
+    b"[server-request] (id:",
+    b"[server-reply] (id:",
+    b"[server-notification] ",
+];
 /// Why a log has no message.
 const SILENT: &str =
     "the Python SDK logs the messages of clients over HTTP and of both sides over SSE, and no others";
+const SILENT_LISP: &str =
+    "it shows messages as Emacs Lisp shows lists, which is not JSON. Eglot of Emacs 30 and later writes JSON";
 const SILENT_JAVA: &str = "it shows messages as Java shows records, which is not JSON";
 
 /// The message that a line has as an object of the Python SDK.
@@ -189,7 +203,11 @@ fn take_shown(
                     `model_dump_json(by_alias=True)` of the message into the log"
             .to_owned());
     };
-    reader.message(record(place, shown.prefix.as_bytes(), json.as_bytes().into()));
+    let mut record = record(place, shown.prefix.as_bytes(), json.as_bytes().into());
+    if shown.prefix.trim_end_matches("root=").ends_with(POSTED) {
+        record.kind = RecordKind::Posted;
+    }
+    reader.message(record);
     Ok(true)
 }
 
@@ -203,7 +221,11 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
     let inside = message.get(1..).unwrap_or_default().trim_ascii_start();
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
-    if ends_with_bytes(prefix) {
+    if is_place_of_curl(prefix) {
+        "the line is of `curl --trace-ascii`, which breaks what it shows into lines: record the session with `sessionc guard \
+         --listen ADDRESS --to URL --record FILE`, and give `curl` that address"
+            .to_owned()
+    } else if ends_with_bytes(prefix) {
         "the line is of a dump that shows bytes as numbers: write the text alone, as `tcpdump -A` does, or record the session \
          with `sessionc guard --record`"
             .to_owned()
@@ -229,6 +251,14 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
     } else {
         format!("the message in the line cannot be read: {error}")
     }
+}
+
+/// Whether a text is the place of a line in what `curl --trace-ascii` shows, or ends with it and the name of an event's
+/// field: `0040: `, `000f: data: `.
+fn is_place_of_curl(text: &[u8]) -> bool {
+    let text = text.strip_suffix(b"data: ").unwrap_or(text);
+    let digits = text.strip_suffix(b": ").unwrap_or_default();
+    digits.len() >= 4 && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Whether a text ends with bytes as numbers: `7b 22 6a 73`, or `7b22 6a73`.
@@ -257,7 +287,7 @@ fn is_message(value: &str) -> bool {
 
 /// Whether a value is an object that a program has logged, with a message in a member that is a text, or in a text within that one.
 fn has_message_in_text(value: &str) -> bool {
-    value.contains("\\\"jsonrpc\\") && json_lines::is_logged(value.as_bytes())
+    value.contains("\\\"jsonrpc\\") && envelope::is_logged(value.as_bytes())
 }
 
 /// The sender that the text before a message names.

@@ -72,7 +72,7 @@ fn fields(message: &Value, between: &str) -> String {
 }
 
 /// What a client with the Python SDK 2 writes.
-fn python(messages: &[Message]) -> String {
+pub(super) fn python(messages: &[Message]) -> String {
     let line = |(is_client, message): &Message| {
         let words = if *is_client { "Sending client message" } else { "SSE message" };
         format!("DEBUG:mcp.client.streamable_http:{words}: {}\n", fields(message, " "))

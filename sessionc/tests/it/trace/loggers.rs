@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::command::{Message, is, line_of, messages, sessionc, trace, trace_of, written};
-use super::formats::judged_alike;
+use super::formats::{judged_alike, python};
 
 /// The words of a server for a message.
 fn way(is_client: bool) -> &'static str {
@@ -237,6 +237,19 @@ fn one_side_that_tee_has_written_is_judged_by_what_it_says() {
         );
         assert!(found.unobserved().contains(&&*missing), "{found:#?}");
     }
+    // The client answers a `ping`, and the server has answered nothing, as far as the log shows.
+    for place in [0, 2, 3] {
+        let mut log: Vec<Message> = two_sessions().into_iter().filter(|(is_client, _)| *is_client).collect();
+        let answers = [0, 1].map(|id| (true, json!({ "jsonrpc": "2.0", "id": id, "result": {} })));
+        log.splice(place..place, answers);
+        for sender in [&[][..], &["--sender", "client"]] {
+            let found = trace_of(
+                &[&["--protocol", "mcp"], sender].concat(),
+                lines(&log, |_, message| message.to_string()),
+            );
+            assert_eq!(found.places(), [], "{place} {sender:?}: {found:#?}");
+        }
+    }
     // A mistake in its second session.
     let mut log: Vec<Message> = two_sessions().into_iter().filter(|(is_client, _)| *is_client).collect();
     let call = log.iter().rposition(|(_, message)| is("tools/call")(message)).unwrap();
@@ -281,4 +294,71 @@ fn logs_that_may_be_parts_of_one_are_to_be_joined() {
     std::fs::remove_dir_all(folder).unwrap();
     assert!(both.out.contains(advice), "{}", both.out);
     assert!(!one.out.contains(advice), "{}", one.out);
+}
+
+/// Of the answers over HTTP, it logs the events alone.
+#[test]
+fn replies_that_are_json_are_not_missing_in_what_a_client_of_python_logs() {
+    let is_result = |(is_client, message): &Message| !is_client && message.get("result").is_some();
+    for name in [
+        "whole-2025-03-26",
+        "whole-2025-11-25",
+        "real-py230-se",
+        "2026-07-28/rounds-py230",
+        "2026-07-28/rounds-ts240",
+    ] {
+        let whole = messages(name);
+        assert_eq!(trace(python(&whole)).places(), [], "{name}");
+        for logged in [
+            |place: usize| place.is_multiple_of(2),
+            |place: usize| !place.is_multiple_of(2),
+            |place| place > 2,
+            |_| false,
+        ] {
+            let mut place = 0;
+            let mut log = whole.clone();
+            log.retain(|message| {
+                place += usize::from(is_result(message));
+                !is_result(message) || logged(place)
+            });
+            let found = trace(python(&log));
+            assert_eq!(found.places(), [], "{name}: {found:#?}");
+        }
+        let log: Vec<Message> = whole.into_iter().filter(|message| !is_result(message)).collect();
+        let said = trace(python(&log)).unobserved().join("; ");
+        assert!(
+            said.contains("replies that are JSON") || said.contains("any message of the server"),
+            "{said}"
+        );
+    }
+}
+
+/// What shows messages in another way, with what to do instead.
+#[test]
+fn what_shows_no_json_is_said_with_what_does() {
+    let eglot = "[client-request] (id:1) Fri Mar  3 13:14:53 2023:\n(:jsonrpc \"2.0\" :id 1 :method \"initialize\" :params nil)\n\
+                 [server-reply] (id:1) Fri Mar  3 13:14:54 2023:\n(:id 1 :jsonrpc \"2.0\" :result (:capabilities nil))\n";
+    let said = sessionc(&["trace", "--protocol", "lsp", "-"], eglot.as_bytes());
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("as Emacs Lisp shows lists, which is not JSON. Eglot of Emacs 30"),
+        "{}",
+        said.err
+    );
+    let opening = messages("whole-2025-11-25")[0].1.to_string();
+    for data in ["", "data: "] {
+        let dump = format!(
+            "=> Send data, {} bytes (0xa0)\n0000: {data}{}\n0040: {}\n",
+            opening.len(),
+            &opening[..64],
+            &opening[64..]
+        );
+        let said = sessionc(&["trace", "--protocol", "mcp", "-"], dump.as_bytes());
+        assert!(
+            said.out.contains("`curl --trace-ascii`") && said.out.contains("<stdin>:2")
+                || said.out.contains("-:2"),
+            "{}",
+            said.out
+        );
+    }
 }

@@ -419,3 +419,67 @@ fn what_a_server_says_while_it_is_opened_again_is_of_the_session_that_begins() {
         assert_eq!((&found.findings[0]["level"], found.code), (&json!("should"), 0), "{id}: {found:#?}");
     }
 }
+
+/// A log that was cut within a session, whose last replies it has before the next one.
+#[test]
+fn the_last_replies_of_a_session_that_is_not_in_the_log_belong_to_nothing() {
+    let log = messages("real-ts240-se");
+    for count in 1..4 {
+        let last = (0..count).map(|more| (false, json!({ "jsonrpc": "2.0", "id": 57 + more, "result": {} })));
+        let log: Vec<Message> = last.chain(log.clone()).collect();
+        let found = trace(written(&log));
+        assert_eq!((found.places(), &found.summary["sessions"]), (vec![], &json!(2)), "{found:#?}");
+        assert!(found.unobserved()[0].starts_with("the beginning of the session in line 1"), "{found:#?}");
+        assert!(!found.unobserved().iter().any(|what| what.starts_with("any message of")), "{found:#?}");
+    }
+}
+
+/// What names no session is of the last one, as long as nothing says that the one before goes on.
+#[test]
+fn what_a_server_says_is_not_excused_by_a_session_that_is_over() {
+    let opening = |has_logging: bool| -> Vec<Message> {
+        let mut opening = messages("real-ts240-se")[..3].to_vec();
+        let logging = if has_logging { json!({ "logging": {} }) } else { json!({}) };
+        opening[1].1["result"]["capabilities"] = logging;
+        opening
+    };
+    let log = || {
+        (
+            false,
+            json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": 1 } }),
+        )
+    };
+    let said = |count: usize| std::iter::repeat_with(log).take(count);
+    let all: Vec<Message> =
+        opening(true).into_iter().chain(said(1)).chain(opening(false)).chain(said(3)).collect();
+    let found = trace(written(&all));
+    assert_eq!(
+        (found.places(), &found.summary["sessions"]),
+        (vec![(8, "capability".to_owned())], &json!(2)),
+        "{found:#?}"
+    );
+    let other: Vec<Message> = opening(false).into_iter().chain(opening(true)).chain(said(3)).collect();
+    assert_eq!(trace(written(&other)).places(), []);
+    // The first client waits for a reply, which comes: its server may have said it.
+    let ping = (true, json!({ "jsonrpc": "2.0", "id": 1000, "method": "ping" }));
+    let answer = (false, json!({ "jsonrpc": "2.0", "id": 1000, "result": {} }));
+    let both = opening(true).into_iter().chain([ping]).chain(opening(false)).chain(said(3)).chain([answer]);
+    assert_eq!(trace(written(&both.collect::<Vec<_>>())).places(), []);
+}
+
+/// Nothing distinguishes the clients but their names, and a log without names of sessions says so.
+#[test]
+fn clients_of_a_revision_without_sessions_may_share_a_log() {
+    let log = messages("2026-07-28/rounds-ts240");
+    let first = log.iter().position(|(is_client, message)| *is_client && message["id"].is_number()).unwrap();
+    let mut both = log.clone();
+    both.insert(first + 1, log[first].clone());
+    let found = trace(written(&both));
+    let line = first + 2;
+    assert!(
+        found.unobserved().iter().any(|what| what
+            .starts_with(&format!("which client each message belongs to, if the request in line {line}"))),
+        "{found:#?}"
+    );
+    assert!(trace(written(&log)).unobserved().iter().all(|what| !what.starts_with("which client")));
+}
