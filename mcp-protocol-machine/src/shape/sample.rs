@@ -243,7 +243,7 @@ struct Sampler<'p> {
     heights: &'p Heights,
     /// How many bytes the value may still have, roughly.
     left: usize,
-    /// The unions of which an alternative is tried that does not nest least.
+    /// The unions of which an alternative is tried that does not nest least, or one with its optional members.
     open: Vec<&'p Shape>,
 }
 
@@ -266,6 +266,43 @@ impl<'p> Sampler<'p> {
         })
     }
 
+    /// The same where only an optional member that is not empty says which alternative it is: a value with all optional
+    /// members that have one.
+    fn filled(&mut self, union: &'p Shape, parts: &'p [Shape]) -> Option<Sample> {
+        if self.open.iter().any(|open| std::ptr::eq(*open, union)) {
+            return None;
+        }
+        self.open.push(union);
+        let found = parts.iter().find_map(|part| {
+            let value = self.value(part)?;
+            let own = with_flat_members(self.protocol, part, value);
+            let own = self.with_all_members(part, own);
+            let value = told_apart(self.protocol, union, Some(part), own);
+            Some(value).filter(|value| judge(self.protocol, union, &value).is_ok())
+        });
+        self.open.pop();
+        found
+    }
+
+    /// An object with the optional members of its own shape that have a value.
+    fn with_all_members(&mut self, own: &'p Shape, mut value: Sample) -> Sample {
+        let mut fields = Vec::new();
+        leaves(self.protocol, own, &mut Seen::default(), &mut |leaf| {
+            if let Shape::Record(record) = leaf {
+                fields.extend(record.fields.iter());
+            }
+        });
+        let Sample::Object(members) = &mut value else { return value };
+        for field in fields {
+            if !members.iter().any(|(name, _)| *name == *field.name)
+                && let Some(filled) = self.value(&field.shape)
+            {
+                members.push((field.name.to_string(), filled));
+            }
+        }
+        value
+    }
+
     /// The same for the alternatives that nest more than those whose values are taken for others.
     fn higher(&mut self, union: &'p Shape, mut parts: Vec<(usize, &'p Shape)>) -> Option<Sample> {
         if self.open.iter().any(|open| std::ptr::eq(*open, union)) {
@@ -279,7 +316,7 @@ impl<'p> Sampler<'p> {
     }
 
     /// Recursion ends, because each step inside goes to a shape of a smaller height, but for the alternatives of a union
-    /// that nest more, and within these the union has no such alternatives.
+    /// that nest more and for its optional members, and within these the union has neither.
     fn value(&mut self, shape: &'p Shape) -> Option<Sample> {
         self.left = self.left.checked_sub(2)?;
         Some(match shape {
@@ -299,7 +336,8 @@ impl<'p> Sampler<'p> {
                 let limit = self.heights.of(shape)?;
                 let finite = parts.iter().filter_map(|part| Some((self.heights.of(part)?, part)));
                 let (least, higher): (Vec<_>, Vec<_>) = finite.partition(|(height, _)| *height < limit);
-                self.first_of(shape, &least).or_else(|| self.higher(shape, higher))?
+                let value = self.first_of(shape, &least).or_else(|| self.higher(shape, higher));
+                value.or_else(|| self.filled(shape, parts))?
             }
             Shape::Named(index) => {
                 self.heights.named(*index)?;
