@@ -516,6 +516,13 @@ pub enum KeyFieldPlace {
     Field(MessageField),
     /// `id of Message`
     Id(Name),
+    /// `session of Message`: another member of the envelope.
+    Member {
+        /// What the member is called.
+        member: Name,
+        /// The message, or a group.
+        of: Name,
+    },
 }
 
 /// `if PATH`, `if PATH = VALUE`

@@ -163,6 +163,30 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
     }
 }
 
+/// Reports messages whose envelope is to have a value that no message before has brought.
+pub(super) fn valueless(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
+    if declarations.messages.iter().all(|message| message.table.member_keys().next().is_none()) {
+        return;
+    }
+    let nesting = Nesting::new(states, declarations);
+    let found: BTreeMap<(usize, Step), KeyIndex> = correlation::valueless(states, &nesting, declarations)
+        .into_iter()
+        .map(|(step, key)| ((step.state, step.action), key))
+        .collect();
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    for (state, place) in states.iter().enumerate() {
+        for edge in &place.edges {
+            let action = (edge.direction, edge.message);
+            if let Some(key) = found.get(&(state, action)).copied()
+                && seen.insert(edge.span)
+            {
+                let in_body = place.in_body();
+                findings.push(FindingKind::MemberWithoutValue { action, key, in_body }.at(edge.span));
+            }
+        }
+    }
+}
+
 /// The steps of a sub-session that nothing ties to it.
 struct Keyless {
     /// What opens it.

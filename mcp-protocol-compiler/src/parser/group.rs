@@ -70,7 +70,9 @@ impl Parser<'_> {
     }
 
     fn key_field(&mut self) -> Option<KeyField> {
-        let is_open = self.word() == "open" && self.kind_at(1) == Kind::Word && self.word_at(1) != "key";
+        let is_open = self.word() == "open"
+            && matches!(self.kind_at(1), Kind::Word | Kind::Text)
+            && self.word_at(1) != "key";
         let open = is_open.then(|| self.bump());
         Some(KeyField { open, place: self.key_field_place()? })
     }
@@ -83,6 +85,20 @@ impl Parser<'_> {
                 return None;
             }
             return Some(KeyFieldPlace::Id(self.name("a message", "write `id of Message`")?));
+        }
+        if matches!(self.kind(), Kind::Word | Kind::Text)
+            && self.word_at(1) == "of"
+            && !self.token_at(1).starts_line
+            && !self.begins_line_of_item()
+        {
+            let member = if self.kind() == Kind::Text { self.take_text() } else { self.take_word() };
+            self.bump();
+            let of = self.name("a message or a group", &format!("write `{} of Message`", shorten(&member.text)))?;
+            // With quotes it is still the id.
+            return Some(match member.text == "id" {
+                true => KeyFieldPlace::Id(of),
+                false => KeyFieldPlace::Member { member, of },
+            });
         }
         Some(KeyFieldPlace::Field(self.message_or_field("Message.path")?))
     }

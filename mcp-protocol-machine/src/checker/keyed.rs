@@ -565,6 +565,11 @@ impl Checker {
         }
     }
 
+    /// The value of a key that a running sub-session, or one around it, holds.
+    pub fn key_value(&self, sub_session: SubSessionNumber, key: KeyIndex) -> Option<&KeyValue> {
+        self.sub_sessions.value(sub_session, key)
+    }
+
     /// The id of the request that opened a running sub-session, of those that a key ties together.
     pub fn sub_session_opener(&self, sub_session: SubSessionNumber) -> Option<&RequestId> {
         self.sub_sessions.get(sub_session)?.opener.as_ref().map(|(_, id)| id)
