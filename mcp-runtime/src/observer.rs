@@ -262,8 +262,12 @@ impl Observer {
     ) -> Observed {
         let carried = |payload| Carried { payload, members };
         match message {
-            Ok(Envelope::Request { id, method, params }) => self.request(sender, id, &method, carried(params)),
-            Ok(Envelope::Notification { method, params }) => self.notification(sender, &method, carried(params)),
+            Ok(Envelope::Request { id, method, params }) => {
+                self.request(sender, id, &method, carried(params))
+            }
+            Ok(Envelope::Notification { method, params }) => {
+                self.notification(sender, &method, carried(params))
+            }
             Ok(Envelope::Result { id, result }) => self.reply(sender, id, carried(Some(result))),
             Ok(Envelope::Error { id, error, problem }) => {
                 let mut observed = self.reply(sender, id.clone(), carried(None));

@@ -6,7 +6,9 @@ use super::finding::{Before, Finding, FindingKind, Fits};
 use super::raw::{Step, sign};
 use crate::declarations::{Declarations, Resolution};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
-use crate::findings::{channels, choices, declarations, exchanges, members, only, recursion, refusals, replies, size};
+use crate::findings::{
+    channels, choices, declarations, exchanges, members, only, recursion, refusals, replies, size,
+};
 use crate::parser::words::is_reserved;
 use crate::source::Span;
 
@@ -184,7 +186,8 @@ impl Words<'_> {
             }
             FindingKind::MemberWithoutValue { action: step, key, in_body } => {
                 let (_, message) = step;
-                let keys = self.0.message(*message).into_iter().flat_map(|message| message.table.member_keys());
+                let keys =
+                    self.0.message(*message).into_iter().flat_map(|message| message.table.member_keys());
                 let name = keys.filter(|(carried, _)| carried == key).map(|(_, name)| name.as_ref()).next();
                 members::without_value(at, &action(step), (self.key(key), name.unwrap_or_default()), *in_body)
             }

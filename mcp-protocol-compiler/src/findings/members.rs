@@ -55,7 +55,8 @@ pub fn open(open: Span, member: &Name, of: &Name) -> Diagnostic {
 pub fn twice(place: Span, message: &str, key: &str, other: Option<(&str, Span)>) -> Diagnostic {
     match other {
         Some((other, span)) => {
-            let what = format!("`{message}` has the keys `{other}` and `{key}` in one member of its envelope");
+            let what =
+                format!("`{message}` has the keys `{other}` and `{key}` in one member of its envelope");
             Diagnostic::error(BAD_MEMBER, place, what)
                 .label("the same member")
                 .also(span, format!("the key `{other}`"))

@@ -93,7 +93,8 @@ impl Parser<'_> {
         {
             let member = if self.kind() == Kind::Text { self.take_text() } else { self.take_word() };
             self.bump();
-            let of = self.name("a message or a group", &format!("write `{} of Message`", shorten(&member.text)))?;
+            let of =
+                self.name("a message or a group", &format!("write `{} of Message`", shorten(&member.text)))?;
             // With quotes it is still the id.
             return Some(match member.text == "id" {
                 true => KeyFieldPlace::Id(of),

@@ -200,17 +200,15 @@ mod tests {
 
     #[test]
     fn members_of_a_protocol_come_last() {
-        let members: OwnMembers = [("session".into(), "A\"".into()), ("tab".into(), 7.into())].into_iter().collect();
+        let members: OwnMembers =
+            [("session".into(), "A\"".into()), ("tab".into(), 7.into())].into_iter().collect();
         let with = |members: &OwnMembers| {
             written(|into| {
                 notification(into, Dialect::WithoutJsonrpc, "n", Some("{}"));
                 own_members(into, members);
             })
         };
-        assert_eq!(
-            with(&members),
-            "{\"method\":\"n\",\"params\":{},\"session\":\"A\\\"\",\"tab\":7}\n"
-        );
+        assert_eq!(with(&members), "{\"method\":\"n\",\"params\":{},\"session\":\"A\\\"\",\"tab\":7}\n");
         assert_eq!(with(&OwnMembers::default()), "{\"method\":\"n\",\"params\":{}}\n");
     }
 

@@ -206,7 +206,9 @@ impl Wire {
                 wants(written(protocol, Some(id), parts.notification.as_deref()?, Some(&plain()), &[]))
             }
             Wire::UnknownMethod => wants(written(protocol, Some(id), "probe/unknown", Some(&plain()), &[])),
-            Wire::UnknownNotification => silent(written(protocol, None, "probe/unknown", Some(&plain()), &[])),
+            Wire::UnknownNotification => {
+                silent(written(protocol, None, "probe/unknown", Some(&plain()), &[]))
+            }
             Wire::UsedId => {
                 let used = parts.used.as_ref()?;
                 WrittenOffence {

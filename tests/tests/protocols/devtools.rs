@@ -11,7 +11,7 @@ use crate::in_time;
 use devtools::client::{Incoming, Target, WatchingNext};
 use devtools::types::{
     AttachParams, AttachedResult, DetachParams, DetachedParams, EvaluateParams, LoadEventFiredParams,
-    NavigateParams, NavigatedResult,
+    NavigateParams, NavigatedResult, Version,
 };
 use devtools::{Browser, Client, Watching, server};
 
@@ -211,6 +211,8 @@ async fn a_browser_answers_with_the_session_of_the_command() {
                 assert_eq!(params.target_id, frame.replace('F', "T"));
                 pages.push(test_support::spawn(serve(target, session, frame)));
             }
+            let Some(server::Incoming::GetVersion(owed)) = incoming.next().await else { panic!() };
+            owed.respond(&Version::new("1.3", "Chrome/1", "@1", "u", "12")).unwrap();
             for page in pages {
                 page.await.unwrap();
             }
@@ -252,7 +254,8 @@ async fn a_browser_answers_with_the_session_of_the_command() {
         assert_eq!(answer["error"]["message"], "`sessionId` is there twice");
         // A message of the browser itself does not need the member, and means nothing by it.
         let answer = raw.ask(json!({ "id": 9, "method": "Browser.getVersion", "sessionId": "S1" })).await;
-        assert_eq!(answer["id"], 9);
+        assert_eq!((&answer["id"], &answer["result"]["revision"]), (&json!(9), &json!("@1")));
+        assert!(answer.get("sessionId").is_none(), "{answer}");
         drop(raw);
         browser.await.unwrap();
     })
