@@ -56,7 +56,11 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
             if changed.about.is_some() {
                 changed.about = if random.percent(15) { None } else { Some(other) };
             } else if matches!(event_kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
-                changed.id = Some(other);
+                match changed.members.first_mut().filter(|_| random.percent(50)) {
+                    // The envelope of the reply names another sub-session than that of its request.
+                    Some((_, value)) => *value = fresh(random),
+                    None => changed.id = Some(other),
+                }
             } else if changed.keys.len() > 1 {
                 // One of the values by which it finds its sub-session and those around that.
                 let one = random.below(changed.keys.len());

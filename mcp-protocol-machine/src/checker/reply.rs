@@ -174,8 +174,8 @@ impl Checker {
         let Standing::Running(request, place) = self.asked(asker).standing(id) else {
             return self.stray(heard, Some(message));
         };
-        self.same_members(direction, id, message, correlation)?;
         let refusal = self.refuses(direction, id, message, request)?;
+        self.same_members(direction, id, message, correlation)?;
         match place {
             Place::Linear(channel) => {
                 let Some(found) = self.find_in(channel, direction, message) else {

@@ -52,6 +52,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("a method of its own, or", "which method, or which shape, is the author's choice"),
     ("write `End` where its instance comes to", "the way back may lead through other definitions"),
     ("name a member that messages have", "what the member is called is the author's to say"),
+    ("for its whole payload, or", "which part of the payload is the author's to say"),
     ("let one key stand for both: its value", "which of the two is meant is the author's to say"),
     ("keep one of the two: the place where", "which of the two is meant is the author's to say"),
     ("name an earlier message in `key", "which message brings the value is the author's to say"),
