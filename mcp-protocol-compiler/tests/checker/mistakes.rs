@@ -56,11 +56,7 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
             if changed.about.is_some() {
                 changed.about = if random.percent(15) { None } else { Some(other) };
             } else if matches!(event_kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
-                match changed.members.first_mut().filter(|_| random.percent(50)) {
-                    // The envelope of the reply names another sub-session than that of its request.
-                    Some((_, value)) => *value = fresh(random),
-                    None => changed.id = Some(other),
-                }
+                changed.id = Some(other);
             } else if changed.keys.len() > 1 {
                 // One of the values by which it finds its sub-session and those around that.
                 let one = random.below(changed.keys.len());
@@ -173,6 +169,23 @@ pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event])
         false => request + 1 + random.below(run.len() - request),
     };
     run.insert(place, event);
+    Some(run)
+}
+
+/// Lets the envelope of a reply name another sub-session than that of its request. Nothing else of a seed depends on it.
+pub(crate) fn plant_member(random: &Random, seen: &[Event]) -> Option<Vec<Event>> {
+    let mut random = random.fork();
+    let has_members: Vec<usize> = (0..seen.len()).filter(|place| !seen[*place].members.is_empty()).collect();
+    let place = random.one(&has_members).copied()?;
+    let mut run = seen.to_vec();
+    let (key, value) = run[place].members[0].clone();
+    let carried = seen.iter().flat_map(|event| &event.keys);
+    let others: Vec<RequestId> = carried
+        .filter(|(known, other)| (*known, other) != (key, &value))
+        .map(|(_, other)| other.clone())
+        .collect();
+    let other = random.one(&others).cloned().filter(|_| random.percent(70));
+    run[place].members[0].1 = other.unwrap_or_else(|| fresh(&mut random));
     Some(run)
 }
 

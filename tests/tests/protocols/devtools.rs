@@ -10,8 +10,8 @@ use test_support::raw::{Raw, raw};
 use crate::in_time;
 use devtools::client::{Incoming, Target, WatchingNext};
 use devtools::types::{
-    AttachParams, AttachedResult, DetachParams, DetachedParams, EvaluateParams, LoadEventFiredParams,
-    NavigateParams, NavigatedResult, Version,
+    AttachParams, AttachedResult, DetachParams, DetachedParams, DiscoverParams, EvaluateParams,
+    LoadEventFiredParams, NavigateParams, NavigatedResult, Version,
 };
 use devtools::{Browser, Client, Watching, server};
 
@@ -151,6 +151,42 @@ async fn a_reply_of_another_target_is_not_accepted() {
         };
         let (client, _raw) = tokio::join!(client, browser);
         drop(client);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_command_to_a_target_that_is_over_is_not_written() {
+    in_time(async {
+        let (near, mut raw) = raw();
+        let browser = async {
+            attach(&mut raw, "T1", "S1").await;
+            let params = json!({ "sessionId": "S1" });
+            raw.say(json!({ "method": "Target.detachedFromTarget", "params": params })).await;
+            let id = hear(
+                &mut raw,
+                json!({ "method": "Target.setDiscoverTargets",
+                "params": { "discover": true } }),
+            )
+            .await;
+            raw.say(json!({ "id": id, "result": {} })).await;
+            hear(&mut raw, json!({ "method": "Browser.getVersion" })).await;
+            raw
+        };
+        let client = async {
+            let client = Client::new(near);
+            let tab = attached(&client, "T1").await;
+            client.discover(DiscoverParams::new(true)).await.unwrap();
+            // The value has not read that the target is detached.
+            let failed = tab.navigate(NavigateParams::new("https://a.example")).await;
+            assert!(matches!(failed, Err(Error::Closed)), "{failed:?}");
+            assert_eq!(tab.recv_detached().await.unwrap(), DetachedParams::new("S1"));
+            drop(client.get_version().await);
+        };
+        tokio::select! {
+            () = client => panic!("there is no version"),
+            raw = browser => drop(raw),
+        }
     })
     .await;
 }
