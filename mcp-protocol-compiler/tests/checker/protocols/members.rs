@@ -8,8 +8,8 @@ use mcp_protocol_compiler::{Settings, compile_with};
 use crate::random::Random;
 
 /// How many random protocols in a hundred have such keys, and how many of the places of a key become members.
-const PROTOCOLS: usize = 25;
-const PLACES: usize = 60;
+const PROTOCOLS: usize = 60;
+const PLACES: usize = 85;
 
 /// The message of a place of a key that may be in the envelope: it is neither open nor that of a reply.
 fn message(place: &str) -> Option<&str> {
