@@ -520,6 +520,8 @@ pub enum KeyFieldPlace {
     Member {
         /// What the member is called.
         member: Name,
+        /// It stands in quotes, as one must that is called like a word of the language.
+        quoted: bool,
         /// The message, or a group.
         of: Name,
     },

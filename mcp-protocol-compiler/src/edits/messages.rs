@@ -449,7 +449,7 @@ impl<'a> Placing<'a, '_> {
                     KeyFieldPlace::Id(message) => {
                         (message, format!(" | {open}id of {prefix}{}", message.text))
                     }
-                    KeyFieldPlace::Member { member, of } => {
+                    KeyFieldPlace::Member { member, of, .. } => {
                         let member = self.tree.sources.slice(member.span);
                         (of, format!(" | {member} of {prefix}{}", of.text))
                     }

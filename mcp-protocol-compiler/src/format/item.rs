@@ -162,8 +162,8 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
                 let (place, end) = match &field.place {
                     KeyFieldPlace::Field(field) => (message_field(field), field.path.span.end),
                     KeyFieldPlace::Id(name) => (format!("id of {}", name.text), name.span.end),
-                    KeyFieldPlace::Member { member, of } => {
-                        (format!("{} of {}", member_name(&member.text), of.text), of.span.end)
+                    KeyFieldPlace::Member { member, quoted, of } => {
+                        (format!("{} of {}", member_name(&member.text, *quoted), of.text), of.span.end)
                     }
                 };
                 (format!("{}{place}", word(&field.open)), end)

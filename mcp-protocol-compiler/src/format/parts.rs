@@ -4,7 +4,6 @@ use mcp_protocol_machine::protocol::{Literal, position};
 
 use crate::ast::{AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier};
 use crate::lexer::quote;
-use crate::parser::words;
 
 pub(super) fn modifier(modifier: &Modifier) -> String {
     match modifier {
@@ -116,9 +115,9 @@ pub(crate) fn json_key(key: &str) -> String {
     if crate::lexer::is_word(key) && key != "_" { key.to_owned() } else { quote(key) }
 }
 
-/// The name of a member of the envelope. A word of the language stands in quotes: `open` before the name means something.
-pub(crate) fn member_name(name: &str) -> String {
-    if words::is_reserved(name) { quote(name) } else { json_key(name) }
+/// The name of a member of the envelope.
+pub(crate) fn member_name(name: &str, quoted: bool) -> String {
+    if quoted { quote(name) } else { json_key(name) }
 }
 
 /// A literal as it is written.

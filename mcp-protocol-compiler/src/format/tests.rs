@@ -340,9 +340,10 @@ fn item() -> impl Strategy<Value = Item> {
     let place = prop_oneof![
         field().prop_map(KeyFieldPlace::Field),
         name().prop_map(KeyFieldPlace::Id),
-        (json_key(), name())
+        prop_oneof![(name(), Just(false)), (json_key(), Just(true))]
             .prop_filter("not the id", |(member, _)| member.text != "id")
-            .prop_map(|(member, of)| KeyFieldPlace::Member { member, of }),
+            .prop_flat_map(|(member, quoted)| name()
+                .prop_map(move |of| { KeyFieldPlace::Member { member: member.clone(), quoted, of } })),
     ];
     let way = prop_oneof![Just(LevelDirection::Out), Just(LevelDirection::In)];
     let only = prop::option::of(prop::option::of(way));

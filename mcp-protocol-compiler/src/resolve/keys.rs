@@ -45,7 +45,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             }
         }
         for field in fields {
-            if let KeyFieldPlace::Member { member, of } = &field.place {
+            if let KeyFieldPlace::Member { member, of, .. } = &field.place {
                 members::declare(key, (member, of), field.open.or(*open), resolution, diagnostics);
             }
         }

@@ -173,7 +173,7 @@ fn declarations() {
     );
     let ItemKind::Key { fields, .. } = kinds[12] else { panic!() };
     let member = |place: &KeyFieldPlace| match place {
-        KeyFieldPlace::Member { member, of } => Some((member.text.clone(), of.text.clone())),
+        KeyFieldPlace::Member { member, of, .. } => Some((member.text.clone(), of.text.clone())),
         _ => None,
     };
     let members: Vec<_> = fields.iter().filter_map(|field| member(&field.place)).collect();
