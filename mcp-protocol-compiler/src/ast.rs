@@ -516,6 +516,15 @@ pub enum KeyFieldPlace {
     Field(MessageField),
     /// `id of Message`
     Id(Name),
+    /// `session of Message`: another member of the envelope.
+    Member {
+        /// What the member is called.
+        member: Name,
+        /// It stands in quotes, as one must that is called like a word of the language.
+        quoted: bool,
+        /// The message, or a group.
+        of: Name,
+    },
 }
 
 /// `if PATH`, `if PATH = VALUE`

@@ -12,7 +12,9 @@ use mcp_protocol_machine::protocol::Side;
 use crate::checks::{alternatives, announcements, gates, unused};
 use crate::declarations::{Definition, Resolution};
 use crate::diagnostic::{Code, Diagnostic, has_errors};
-use crate::findings::{channels, declarations, defaults, imports, recursion, refusals, replies, shapes};
+use crate::findings::{
+    channels, declarations, defaults, imports, members, recursion, refusals, replies, shapes,
+};
 use crate::parser;
 use crate::relation;
 use crate::resolve::recovery;
@@ -38,7 +40,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 35] = [
+const CONSEQUENCES: [(Code, Cause); 37] = [
     // What is left of a shape that is not read whole.
     (parser::MALFORMED_SHAPE, Cause::FindingInLine(parser::TOO_DEEP)),
     // The line that declares the role may be the one that could not be read.
@@ -84,6 +86,9 @@ const CONSEQUENCES: [(Code, Cause); 35] = [
     // The undeclared name may be the missing request, or carry the missing key.
     (replies::WITHOUT_REQUEST, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
     (channels::KEYLESS_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
+    // A place that a key cannot have may be that of the key which is missing.
+    (channels::KEYLESS_STEP, Cause::Finding(members::BAD_MEMBER)),
+    (unused::UNUSED_KEY, Cause::Finding(members::BAD_MEMBER)),
     // The text that could not be read may be the declaration of the key.
     (channels::KEYLESS_STEP, Cause::UnreadText),
     // With an error elsewhere, a definition may only seem to be unused.

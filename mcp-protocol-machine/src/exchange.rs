@@ -8,8 +8,8 @@ use crate::fence::{Fence, Receipts};
 use crate::grants::{Grants, Released};
 use crate::hash::SteadyTable;
 use crate::history::{Recent, Used};
-use crate::id::{Limits, RequestId, SubSessionNumber, Token};
-use crate::protocol::{GateIndex, MessageIndex, StateIndex};
+use crate::id::{KeyValue, Limits, RequestId, SubSessionNumber, Token};
+use crate::protocol::{GateIndex, KeyIndex, MessageIndex, StateIndex};
 
 /// A request that has been sent and whose exchange is not over.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Exchange {
     pub(crate) grants: Option<Box<Capabilities>>,
     /// What its result revokes.
     pub(crate) revokes: Option<Box<Capabilities>>,
+    /// The values of the keys in members of its envelope, which its reply has, too.
+    pub(crate) members: Option<Box<[(KeyIndex, KeyValue)]>>,
 }
 
 impl Exchange {
@@ -256,9 +258,30 @@ impl Exchanges {
             self.linear.push((message, id.clone()));
         }
         let fence = self.receipts.request();
-        let exchange =
-            Exchange { message, place, reply: None, cancelled: false, token, fence, grants, revokes: None };
+        let exchange = Exchange {
+            message,
+            place,
+            reply: None,
+            cancelled: false,
+            token,
+            fence,
+            grants,
+            revokes: None,
+            members: None,
+        };
         self.running.insert(id.clone(), exchange);
+    }
+
+    /// A running request has these values in members of its envelope.
+    pub(crate) fn has_members(&mut self, id: &RequestId, members: Box<[(KeyIndex, KeyValue)]>) {
+        if let Some(exchange) = self.running.get_mut(id) {
+            exchange.members = Some(members);
+        }
+    }
+
+    /// The values that a running request has in members of its envelope.
+    pub(crate) fn members(&self, id: &RequestId) -> &[(KeyIndex, KeyValue)] {
+        self.running.get(id).and_then(|exchange| exchange.members.as_deref()).unwrap_or_default()
     }
 
     /// A running request takes this back with its result.

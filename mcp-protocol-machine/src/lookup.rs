@@ -1,6 +1,6 @@
 //! From wire names to messages, prepared once.
 
-use crate::protocol::{Kind, Message, MessageIndex, Protocol, Text};
+use crate::protocol::{KeyIndex, KeyPlace, Kind, Message, MessageIndex, Protocol, Text};
 
 /// An index over the messages of one protocol.
 ///
@@ -145,6 +145,14 @@ impl Message {
             Kind::Request | Kind::Notification => self.method.strip_suffix('*'),
             Kind::Reply { .. } | Kind::Refusal { .. } => None,
         }
+    }
+
+    /// The keys that this message carries in members of its envelope, and what these are called.
+    pub fn member_keys(&self) -> impl Iterator<Item = (KeyIndex, &Text)> {
+        self.keys.iter().filter_map(|carried| match &carried.place {
+            KeyPlace::Member(name) => Some((carried.key, name)),
+            KeyPlace::Path(_) | KeyPlace::Id => None,
+        })
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Correlation<'a> {
     pub grants: Option<&'a Capabilities>,
     /// What the message revokes; a request, with its result.
     pub revokes: Option<&'a Capabilities>,
+    /// Of a reply: the values in those members of its envelope that its request has as keys.
+    pub members: &'a [(KeyIndex, KeyValue)],
 }
 
 /// What a message is meant for.
@@ -54,7 +56,14 @@ impl<'a> Correlation<'a> {
 
     /// The same for what a side means for something.
     pub const fn meant(keys: &'a [(KeyIndex, KeyValue)], meant: Meant) -> Correlation<'a> {
-        Correlation { keys, meant, announces: None, grants: None, revokes: None }
+        Correlation { keys, meant, announces: None, grants: None, revokes: None, members: &[] }
+    }
+
+    /// Sets what a reply has in members of its envelope.
+    #[must_use]
+    pub const fn with_members(mut self, members: &'a [(KeyIndex, KeyValue)]) -> Correlation<'a> {
+        self.members = members;
+        self
     }
 
     /// Sets what a request announces for as long as it runs.

@@ -9,11 +9,12 @@ use mcp_protocol_machine::{
     Awaiting, ProtocolRef, RequestId, Step, StepKind, TableError, Violation, ViolationKind,
 };
 
-use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is_batch};
+use crate::jsonrpc::{Envelope, Malformed, OwnMembers, RawPayload, RpcError, Seems, batch, is_batch};
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
 use crate::rules::ended::{self, ReceiverCancels};
+use crate::rules::members::{self, Carried};
 use crate::rules::{alternatives, announcements, judge, resume, shapes, version};
 
 mod observed;
@@ -248,16 +249,28 @@ impl Observer {
     /// Judges one message.
     fn observe_one(&mut self, sender: Side, message: MessageText<'_>) -> Observed {
         let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
-        self.read(sender, message.parse(depth, dialect))
+        let mut parsed = message.parse(depth, dialect);
+        let members = members::read(&self.rules, message, &mut parsed);
+        self.read(sender, parsed, &members)
     }
 
-    fn read<P: RawPayload>(&mut self, sender: Side, message: Result<Envelope<'_, P>, Malformed>) -> Observed {
+    fn read<P: RawPayload>(
+        &mut self,
+        sender: Side,
+        message: Result<Envelope<'_, P>, Malformed>,
+        members: &OwnMembers,
+    ) -> Observed {
+        let carried = |payload| Carried { payload, members };
         match message {
-            Ok(Envelope::Request { id, method, params }) => self.request(sender, id, &method, params),
-            Ok(Envelope::Notification { method, params }) => self.notification(sender, &method, params),
-            Ok(Envelope::Result { id, result }) => self.reply(sender, id, Ok(result)),
+            Ok(Envelope::Request { id, method, params }) => {
+                self.request(sender, id, &method, carried(params))
+            }
+            Ok(Envelope::Notification { method, params }) => {
+                self.notification(sender, &method, carried(params))
+            }
+            Ok(Envelope::Result { id, result }) => self.reply(sender, id, carried(Some(result))),
             Ok(Envelope::Error { id, error, problem }) => {
-                let mut observed = self.reply(sender, id.clone(), Err::<P, ()>(()));
+                let mut observed = self.reply(sender, id.clone(), carried(None));
                 if let Some(problem) = problem {
                     let error = RpcError::invalid_request(problem);
                     observed.reports.push(Report::Malformed { error, id: Some(id) });
@@ -314,24 +327,29 @@ impl Observer {
         sender: Side,
         id: RequestId,
         method: &str,
-        params: Option<impl RawPayload>,
+        carried: Carried<'_, impl RawPayload>,
     ) -> Observed {
-        let direction = direction(sender);
+        let (direction, params) = (direction(sender), carried.payload);
         let mut observed = Observed::new(sender, ObservedKind::Request, Some(id.clone()));
         observed.message = alternatives::read_as(&self.rules, direction, true, method, params);
         observed.token = self.rules.token(params);
         let judged = match observed.message {
             None => judge::unnamed(&mut self.rules, direction, Some(&id), method),
             Some(message) => self.fitting(&mut observed, direction, message, params).and_then(|()| {
-                judge::request(&mut self.rules, direction, message, &id, observed.token.clone(), params)
+                judge::request(&mut self.rules, direction, message, &id, observed.token.clone(), carried)
             }),
         };
         self.judged(&mut observed, judged, params);
         observed
     }
 
-    fn notification(&mut self, sender: Side, method: &str, params: Option<impl RawPayload>) -> Observed {
-        let direction = direction(sender);
+    fn notification(
+        &mut self,
+        sender: Side,
+        method: &str,
+        carried: Carried<'_, impl RawPayload>,
+    ) -> Observed {
+        let (direction, params) = (direction(sender), carried.payload);
         let mut observed = Observed::new(sender, ObservedKind::Notification, None);
         observed.message = alternatives::read_as(&self.rules, direction, false, method, params);
         let judged = match observed.message {
@@ -353,7 +371,7 @@ impl Observer {
                     Some((id, ReceiverCancels::Ends(request))) => {
                         ended::end_request(&mut self.rules, direction, request, id)
                     }
-                    _ => judge::notification(&mut self.rules, direction, message, &named, params),
+                    _ => judge::notification(&mut self.rules, direction, message, &named, carried),
                 })
             }
         };
@@ -361,12 +379,12 @@ impl Observer {
         observed
     }
 
-    fn reply(&mut self, sender: Side, id: RequestId, outcome: Result<impl RawPayload, ()>) -> Observed {
-        let direction = direction(sender);
-        let kind = if outcome.is_ok() { ObservedKind::Result } else { ObservedKind::Error };
+    /// A reply without a result is an error.
+    fn reply(&mut self, sender: Side, id: RequestId, carried: Carried<'_, impl RawPayload>) -> Observed {
+        let (direction, result) = (direction(sender), carried.payload);
+        let kind = if result.is_some() { ObservedKind::Result } else { ObservedKind::Error };
         let mut observed = Observed::new(sender, kind, Some(id.clone()));
         observed.about = Some(id.clone());
-        let result = outcome.ok();
         let Awaiting::Request(request) = self.rules.checker().awaiting(direction, &id) else {
             if ended::is_reply_after_cancel(&mut self.rules, direction, &id) {
                 observed.step = Some(StepKind::Swallowed);
@@ -383,7 +401,7 @@ impl Observer {
         let judged = match (observed.message, self.rules.any_reply_to(request)) {
             (Some(message), _) => self
                 .fitting(&mut observed, direction, message, result)
-                .and_then(|()| judge::reply(&mut self.rules, direction, &id, message, result))
+                .and_then(|()| judge::reply(&mut self.rules, direction, &id, message, carried))
                 .inspect(|_| self.rounds.note(self.rules.protocol(), (message, &id), result)),
             (None, Some(any)) => self.rules.checker_mut().fits_none(direction, any, Some(&id)),
             (None, None) => judge::stray_reply(&mut self.rules, direction, &id, result),

@@ -18,6 +18,7 @@ pub(crate) mod beginning;
 pub(crate) mod cancelling;
 pub(crate) mod ended;
 pub(crate) mod judge;
+pub(crate) mod members;
 pub(crate) mod method;
 pub(crate) mod names;
 mod negotiation;

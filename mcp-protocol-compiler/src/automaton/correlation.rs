@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, MessageIndex, MessageKey};
 
 use super::keys::{keys, needs_key};
 use super::nesting::{Nesting, inner};
@@ -40,6 +40,37 @@ pub(super) fn loose(states: &[RawState], nesting: &Nesting, declarations: &Decla
     }
     let ways = SubSessionPaths::new(states, declarations);
     by_keys.into_iter().flat_map(|(keys, steps)| ways.without(&keys, steps)).collect()
+}
+
+/// The messages with a key in a member of their envelope, where some way has not brought the value: it would not be known.
+/// In the session itself no value is known; within another sub-session, the values of that are.
+pub(super) fn valueless(
+    states: &[RawState],
+    nesting: &Nesting,
+    declarations: &Declarations,
+) -> Vec<(StepAt, KeyIndex)> {
+    let mut found: Vec<(StepAt, KeyIndex)> = Vec::new();
+    let mut in_bodies: BTreeMap<KeyIndex, Vec<StepAt>> = BTreeMap::new();
+    for (state, place) in states.iter().enumerate() {
+        for edge in &place.edges {
+            let Some(message) = declarations.message(edge.message) else { continue };
+            let step = StepAt { state, action: (edge.direction, edge.message) };
+            for (key, _) in message.table.member_keys() {
+                if !place.in_body() {
+                    found.push((step, key));
+                } else if nesting.around(state).all(|around| *around != key) {
+                    in_bodies.entry(key).or_default().push(step);
+                }
+            }
+        }
+    }
+    if !in_bodies.is_empty() {
+        let ways = SubSessionPaths::new(states, declarations);
+        for (key, steps) in in_bodies {
+            found.extend(ways.without_value(key, steps).into_iter().map(|step| (step, key)));
+        }
+    }
+    found
 }
 
 /// The later steps of all sub-sessions.
@@ -96,13 +127,28 @@ impl<'a> SubSessionPaths<'a> {
             message
                 .is_some_and(|message| message.table.keys.iter().any(|carried| keys.contains(&carried.key)))
         };
-        if keys.is_empty() {
-            return found;
-        }
+        if keys.is_empty() { found } else { self.around(carries, found) }
+    }
+
+    /// Those of some steps that can be reached on a way that brings no value of a key: a member of the envelope brings
+    /// none, because its value is that of an earlier message.
+    fn without_value(&self, key: KeyIndex, found: Vec<StepAt>) -> Vec<StepAt> {
+        let brings = |message: MessageIndex| {
+            let keys = self.declarations.message(message).map(|message| &*message.table.keys);
+            let is_value =
+                |carried: &MessageKey| carried.key == key && !matches!(carried.place, KeyPlace::Member(_));
+            keys.unwrap_or_default().iter().any(is_value)
+        };
+        self.around(brings, found)
+    }
+
+    /// Those of some steps that can be reached on a way without certain messages.
+    fn around(&self, carries: impl Fn(MessageIndex) -> bool, found: Vec<StepAt>) -> Vec<StepAt> {
+        let carries = &carries;
         // Only what leads to one of the steps is walked, so that keys of other bodies cost nothing.
         let before = |state| self.before.get(&state).into_iter().flatten();
         let silent = |state| {
-            before(state).filter(|(_, message)| !message.is_some_and(carries)).map(|(state, _)| *state)
+            before(state).filter(move |(_, message)| !message.is_some_and(carries)).map(|(state, _)| *state)
         };
         let behind: Set<usize> = reachable(found.iter().map(|step| step.state), silent).into_iter().collect();
         let on = |edge: &&RawEdge| !carries(edge.message) && behind.contains(&edge.target);

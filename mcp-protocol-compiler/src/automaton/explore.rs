@@ -157,7 +157,9 @@ pub(super) fn explore(
     if errors(explorer.findings) == 0 {
         explorer.unanswered();
         super::sub_sessions::no_steps(&explorer.states, &resolution.declarations, explorer.findings);
-        super::sub_sessions::keyless(&explorer.states, &resolution.declarations, explorer.findings);
+        let seen =
+            super::sub_sessions::valueless(&explorer.states, &resolution.declarations, explorer.findings);
+        super::sub_sessions::keyless(&explorer.states, &resolution.declarations, seen, explorer.findings);
         let open = (explorer.open.as_slice(), &explorer.open_sets);
         let missing = super::replies::missing(&explorer.states, open, &resolution.declarations);
         explorer.findings.extend(missing);

@@ -147,6 +147,12 @@ pub(super) enum FindingKind {
         held: Vec<KeyIndex>,
         opener: Option<(MessageIndex, Span)>,
     },
+    /// A message whose envelope is to have the value of a key that no message before has brought.
+    MemberWithoutValue {
+        action: Step,
+        key: KeyIndex,
+        in_body: bool,
+    },
     /// A later step that opens a sub-session, too; `key` would tell them apart if it were open.
     StepOpensToo {
         action: Step,

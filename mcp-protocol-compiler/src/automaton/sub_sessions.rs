@@ -58,12 +58,47 @@ pub(super) fn mistakable(raw: &Raw, declarations: &Declarations, findings: &mut 
     }
 }
 
+/// Reports messages whose envelope is to have a value that no message before has brought. Returns where they stand.
+pub(super) fn valueless(
+    states: &[RawState],
+    declarations: &Declarations,
+    findings: &mut Vec<Finding>,
+) -> BTreeSet<Span> {
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    if declarations.messages.iter().all(|message| message.table.member_keys().next().is_none()) {
+        return seen;
+    }
+    let nesting = Nesting::new(states, declarations);
+    let found: BTreeMap<(usize, Step), KeyIndex> = correlation::valueless(states, &nesting, declarations)
+        .into_iter()
+        .map(|(step, key)| ((step.state, step.action), key))
+        .collect();
+    for (state, place) in states.iter().enumerate() {
+        for edge in &place.edges {
+            let action = (edge.direction, edge.message);
+            if let Some(key) = found.get(&(state, action)).copied()
+                && seen.insert(edge.span)
+            {
+                let in_body = place.in_body();
+                findings.push(FindingKind::MemberWithoutValue { action, key, in_body }.at(edge.span));
+            }
+        }
+    }
+    seen
+}
+
 /// Reports later steps that nothing ties to their sub-session, or that could be taken for another one's, bodies that
 /// could end in silence, and refusals that have their meaning already.
 ///
 /// All of this is judged by what can come before and after a step, so that an unfolded loop gets the verdict of the
-/// folded one. What asks whether a step leads back to where it is waits for the minimal automaton: [`confused`].
-pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
+/// folded one. What asks whether a step leads back to where it is waits for the minimal automaton: [`confused`]. Nothing more
+/// is said of places that were `seen`.
+pub(super) fn keyless(
+    states: &[RawState],
+    declarations: &Declarations,
+    mut seen: BTreeSet<Span>,
+    findings: &mut Vec<Finding>,
+) {
     if !states.iter().any(|place| place.in_body()) {
         return;
     }
@@ -74,7 +109,6 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
     let unanswered = unanswered(states, declarations);
     let mut held = None;
     let mut opened = None;
-    let mut seen: BTreeSet<Span> = BTreeSet::new();
     let mut not_open: BTreeSet<(Step, KeyIndex)> = BTreeSet::new();
     // The keyless steps of each sub-session, for one key mends all of them.
     let mut keyless: Vec<Keyless> = Vec::new();

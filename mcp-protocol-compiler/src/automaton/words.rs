@@ -6,7 +6,9 @@ use super::finding::{Before, Finding, FindingKind, Fits};
 use super::raw::{Step, sign};
 use crate::declarations::{Declarations, Resolution};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
-use crate::findings::{channels, choices, declarations, exchanges, only, recursion, refusals, replies, size};
+use crate::findings::{
+    channels, choices, declarations, exchanges, members, only, recursion, refusals, replies, size,
+};
 use crate::parser::words::is_reserved;
 use crate::source::Span;
 
@@ -181,6 +183,13 @@ impl Words<'_> {
                 let held: Vec<&str> = held.iter().map(|key| self.key(key)).collect();
                 let opener = opener.map(|(message, span)| (self.name(message), span));
                 channels::keyless_step((at, &action(step)), &others, &held, opener)
+            }
+            FindingKind::MemberWithoutValue { action: step, key, in_body } => {
+                let (_, message) = step;
+                let keys =
+                    self.0.message(*message).into_iter().flat_map(|message| message.table.member_keys());
+                let name = keys.filter(|(carried, _)| carried == key).map(|(_, name)| name.as_ref()).next();
+                members::without_value(at, &action(step), (self.key(key), name.unwrap_or_default()), *in_body)
             }
             FindingKind::StepOpensToo { action: step, first, key } => {
                 channels::step_opens_too(at, &action(step), *first, key.as_ref().map(|key| self.key(key)))

@@ -87,6 +87,7 @@ fn differences(pairing: &Pairing<'_>, sender: Side, sent: &Message, taken: &Mess
             .map(|key| match &key.place {
                 KeyPlace::Path(path) => format!("`{}`", dotted(path)),
                 KeyPlace::Id => "its id".to_owned(),
+                KeyPlace::Member(name) => format!("its member `{name}`"),
             })
             .collect();
         (!places.is_empty()).then(|| format!("by {}", places.into_iter().collect::<Vec<_>>().join(" and ")))

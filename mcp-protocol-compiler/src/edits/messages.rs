@@ -34,7 +34,7 @@ impl<'a> Placing<'a, '_> {
         self.items().any(|item| match &item.kind {
             ItemKind::Key { fields, .. } => fields.iter().any(|field| match &field.place {
                 KeyFieldPlace::Field(field) => field.message.text == message,
-                KeyFieldPlace::Id(_) => false,
+                KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => false,
             }),
             ItemKind::Capabilities { field, .. } | ItemKind::Version { field, .. } => is_it(field),
             _ => false,
@@ -53,7 +53,7 @@ impl<'a> Placing<'a, '_> {
         let (_, fields) = self.key(key)?;
         let places = fields.iter().filter_map(|field| match &field.place {
             KeyFieldPlace::Field(field) if field.message.text == message => Some(field.message.span),
-            KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) => None,
+            KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => None,
         });
         let edits: Vec<Edit> = places.map(|at| Edit::before(at, "open ")).collect();
         self.edits.extend(edits.iter().cloned());
@@ -64,7 +64,7 @@ impl<'a> Placing<'a, '_> {
         let (_, fields) = self.key(key)?;
         let path = fields.iter().rev().find_map(|field| match &field.place {
             KeyFieldPlace::Field(field) => Some(self.tree.sources.slice(field.path.span)),
-            KeyFieldPlace::Id(_) => None,
+            KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => None,
         });
         let path = path.unwrap_or("id");
         let added: String = messages.iter().map(|message| format!(" | {message}.{path}")).collect();
@@ -449,6 +449,10 @@ impl<'a> Placing<'a, '_> {
                     KeyFieldPlace::Id(message) => {
                         (message, format!(" | {open}id of {prefix}{}", message.text))
                     }
+                    KeyFieldPlace::Member { member, of, .. } => {
+                        let member = self.tree.sources.slice(member.span);
+                        (of, format!(" | {member} of {prefix}{}", of.text))
+                    }
                 };
                 if names.contains(&message.text.as_str()) {
                     self.edits.push(Edit::after(end(field), text));
@@ -529,7 +533,7 @@ fn begins(tail: &Tail, action: Span) -> bool {
 fn end(field: &KeyField) -> Span {
     match &field.place {
         KeyFieldPlace::Field(field) => field.path.span,
-        KeyFieldPlace::Id(name) => name.span,
+        KeyFieldPlace::Id(name) | KeyFieldPlace::Member { of: name, .. } => name.span,
     }
 }
 

@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 107] = pages! {
+static PAGES: [Page; 109] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -185,6 +185,7 @@ static PAGES: [Page; 107] = pages! {
     findings::declarations::NO_ROUND, "S0126", "`rounds` that lead nowhere";
     checks::unused::UNUSED_KEY, "S0127", "a correlation key that no sub-session needs";
     checks::read_otherwise::READ_OTHERWISE, "S0128", "a payload that a gate makes another message";
+    findings::members::BAD_MEMBER, "S0129", "a key in a member of the envelope that it cannot be in";
     findings::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
@@ -213,6 +214,7 @@ static PAGES: [Page; 107] = pages! {
     findings::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for the previous sub-session";
     findings::only::MISPLACED, "S0408", "`only` where sub-sessions are not suspended";
     findings::only::STOPS_NOTHING, "S0409", "`only` that suspends nothing";
+    findings::members::WITHOUT_VALUE, "S0410", "a key in a member of the envelope without a value";
     relation::NOT_DUAL, "S0501", "the server is not the dual of the client";
     relation::NOT_COMPATIBLE, "S0502", "the client is not compatible with the server";
     relation::RACE, "S0503", "a race";

@@ -10,6 +10,7 @@ pub mod defaults;
 pub mod during;
 pub mod exchanges;
 pub mod imports;
+pub mod members;
 pub mod only;
 mod phrases;
 pub mod recursion;

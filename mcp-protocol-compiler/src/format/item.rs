@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::Dialect;
 
 use super::parts::{
-    announced_field, condition, json_path, levels, message_field, modifier, rust, with_error,
+    announced_field, condition, json_path, levels, member_name, message_field, modifier, rust, with_error,
 };
 use super::session::lay_out;
 use super::shape;
@@ -162,6 +162,9 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
                 let (place, end) = match &field.place {
                     KeyFieldPlace::Field(field) => (message_field(field), field.path.span.end),
                     KeyFieldPlace::Id(name) => (format!("id of {}", name.text), name.span.end),
+                    KeyFieldPlace::Member { member, quoted, of } => {
+                        (format!("{} of {}", member_name(&member.text, *quoted), of.text), of.span.end)
+                    }
                 };
                 (format!("{}{place}", word(&field.open)), end)
             });

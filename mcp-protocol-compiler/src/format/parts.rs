@@ -115,6 +115,11 @@ pub(crate) fn json_key(key: &str) -> String {
     if crate::lexer::is_word(key) && key != "_" { key.to_owned() } else { quote(key) }
 }
 
+/// The name of a member of the envelope.
+pub(crate) fn member_name(name: &str, quoted: bool) -> String {
+    if quoted { quote(name) } else { json_key(name) }
+}
+
 /// A literal as it is written.
 pub(crate) fn literal(literal: &Literal) -> String {
     match literal {

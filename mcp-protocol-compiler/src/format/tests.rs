@@ -40,13 +40,17 @@ fn text() -> impl Strategy<Value = Name> {
     prop_oneof!["[a-z/]{0,12}", any::<String>()].prop_map(|text| Name { text, span: span() })
 }
 
-fn path() -> impl Strategy<Value = JsonPath> {
-    let key = prop_oneof![
+/// A key of an object, which may be called like a word of the language.
+fn json_key() -> impl Strategy<Value = Name> {
+    prop_oneof![
         name(),
         text(),
         prop::sample::select(&words::ITEMS[..]).prop_map(|text| Name { text: text.to_owned(), span: span() })
-    ];
-    prop::collection::vec(key, 1..4).prop_map(|segments| JsonPath { segments, span: span() })
+    ]
+}
+
+fn path() -> impl Strategy<Value = JsonPath> {
+    prop::collection::vec(json_key(), 1..4).prop_map(|segments| JsonPath { segments, span: span() })
 }
 
 fn condition() -> impl Strategy<Value = Option<Condition>> {
@@ -333,7 +337,14 @@ fn item() -> impl Strategy<Value = Item> {
         name().prop_map(GroupMember::Name),
         name().prop_map(|name| GroupMember::Replies(name, span()))
     ];
-    let place = prop_oneof![field().prop_map(KeyFieldPlace::Field), name().prop_map(KeyFieldPlace::Id)];
+    let place = prop_oneof![
+        field().prop_map(KeyFieldPlace::Field),
+        name().prop_map(KeyFieldPlace::Id),
+        prop_oneof![(name(), Just(false)), (json_key(), Just(true))]
+            .prop_filter("not the id", |(member, _)| member.text != "id")
+            .prop_flat_map(|(member, quoted)| name()
+                .prop_map(move |of| { KeyFieldPlace::Member { member: member.clone(), quoted, of } })),
+    ];
     let way = prop_oneof![Just(LevelDirection::Out), Just(LevelDirection::In)];
     let only = prop::option::of(prop::option::of(way));
     let key = (mark(), place).prop_map(|(open, place)| KeyField { open, place });

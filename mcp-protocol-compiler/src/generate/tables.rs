@@ -382,6 +382,7 @@ fn message(message: &Message, names: &ConstantNames) -> TokenStream {
                     quote!(MessageKey::at(#key, #at)#open)
                 }
                 KeyPlace::Id => quote!(MessageKey::id(#key)#open),
+                KeyPlace::Member(name) => quote!(MessageKey::member(#key, #name)#open),
             }
         });
         row.extend(quote!(.keys(const { &[#(#keys),*] })));

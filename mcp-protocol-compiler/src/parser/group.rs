@@ -1,7 +1,8 @@
 //! Groups and keys: what lists alternatives.
 
-use super::codes::MALFORMED_DECLARATION;
+use super::codes::{MALFORMED_DECLARATION, RESERVED_WORD};
 use super::cursor::Parser;
+use super::words;
 use crate::ast::{GroupMember, GroupOperator, ItemKind, KeyField, KeyFieldPlace, Name};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
@@ -70,7 +71,9 @@ impl Parser<'_> {
     }
 
     fn key_field(&mut self) -> Option<KeyField> {
-        let is_open = self.word() == "open" && self.kind_at(1) == Kind::Word && self.word_at(1) != "key";
+        let is_open = self.word() == "open"
+            && matches!(self.kind_at(1), Kind::Word | Kind::Text)
+            && self.word_at(1) != "key";
         let open = is_open.then(|| self.bump());
         Some(KeyField { open, place: self.key_field_place()? })
     }
@@ -83,6 +86,30 @@ impl Parser<'_> {
                 return None;
             }
             return Some(KeyFieldPlace::Id(self.name("a message", "write `id of Message`")?));
+        }
+        if matches!(self.kind(), Kind::Word | Kind::Text)
+            && self.word_at(1) == "of"
+            && !self.token_at(1).starts_line
+            && !self.begins_line_of_item()
+        {
+            let is_text = self.kind() == Kind::Text;
+            let is_reserved = words::is_reserved(self.word());
+            let member = if is_text { self.take_text() } else { self.take_word() };
+            if is_reserved {
+                let message = format!("`{}` is a reserved word", member.text);
+                let finding = Diagnostic::error(RESERVED_WORD, member.span, message);
+                let edits = [Edit::before(member.span, "\""), Edit::after(member.span, "\"")];
+                let help = format!("put the name of the member into quotes: `\"{}\"`", member.text);
+                self.report(finding.suggest(help, edits));
+            }
+            self.bump();
+            let of =
+                self.name("a message or a group", &format!("write `{} of Message`", shorten(&member.text)))?;
+            // With quotes it is still the id.
+            return Some(match member.text == "id" {
+                true => KeyFieldPlace::Id(of),
+                false => KeyFieldPlace::Member { member, quoted: is_text || is_reserved, of },
+            });
         }
         Some(KeyFieldPlace::Field(self.message_or_field("Message.path")?))
     }

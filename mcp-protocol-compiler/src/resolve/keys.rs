@@ -3,6 +3,7 @@
 use mcp_protocol_machine::protocol as machine;
 
 use super::items::message_field;
+use super::members;
 use super::placed::Placed;
 use crate::ast::{ItemKind, KeyFieldPlace};
 use crate::declarations::{Key, Meaning, Resolution, next_number};
@@ -33,6 +34,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
                         None
                     }
                 },
+                KeyFieldPlace::Member { .. } => None,
             };
             if let Some((message, place)) = found
                 && let Some(message) = resolution.declarations.messages.get_mut(usize::from(message.0))
@@ -40,6 +42,11 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
                 let mut carried = machine::MessageKey::new(key, place);
                 carried.open = field.open.is_some();
                 message.table.keys.to_mut().push(carried);
+            }
+        }
+        for field in fields {
+            if let KeyFieldPlace::Member { member, of, .. } = &field.place {
+                members::declare(key, (member, of), field.open.or(*open), resolution, diagnostics);
             }
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn number(resolution: &mut Resolution) {
         }
         let keys = table.keys.to_mut().iter_mut().filter_map(|key| match &mut key.place {
             KeyPlace::Path(path) => Some(path),
-            KeyPlace::Id => None,
+            KeyPlace::Id | KeyPlace::Member(_) => None,
         });
         keys.for_each(|path| labels.number(index, path));
         let cancels = table.cancels.as_mut().map(|cancels| &mut cancels.id);

@@ -12,6 +12,7 @@ mod items;
 mod keys;
 mod labels;
 pub mod load;
+mod members;
 mod messages;
 mod paths;
 mod payload;

@@ -133,7 +133,9 @@ impl<'a> Collector<'a> {
                 for field in fields {
                     match &field.place {
                         KeyFieldPlace::Field(field) => self.message(&field.message),
-                        KeyFieldPlace::Id(name) => self.message(name),
+                        KeyFieldPlace::Id(name) | KeyFieldPlace::Member { of: name, .. } => {
+                            self.message(name)
+                        }
                     }
                 }
             }

@@ -23,6 +23,8 @@ pub(crate) struct Event {
     /// The token that a request carries or that a report is about.
     pub(crate) token: Option<RequestId>,
     pub(crate) keys: Vec<(KeyIndex, RequestId)>,
+    /// The keys that a reply has in members of its envelope, as its request has them there.
+    pub(crate) members: Vec<(KeyIndex, RequestId)>,
     /// What the sender announces in this message.
     pub(crate) grants: Vec<GateIndex>,
     /// Whether the payload fits the conditions of gates.
@@ -40,10 +42,18 @@ impl Event {
             about: None,
             token: None,
             keys: Vec::new(),
+            members: Vec::new(),
             grants: Vec::new(),
             urgent: false,
             logs: false,
         }
+    }
+
+    /// The keys that a request has in members of its envelope.
+    pub(crate) fn in_members(&self, protocol: &Protocol) -> Vec<(KeyIndex, RequestId)> {
+        let declared: Vec<KeyIndex> =
+            protocol.message(self.message).unwrap().member_keys().map(|(key, _)| key).collect();
+        self.keys.iter().filter(|(key, _)| declared.contains(key)).cloned().collect()
     }
 
     /// Which way it goes, seen from a side.
@@ -63,6 +73,7 @@ impl Event {
         let changed = announces.clone();
         announces = if in_each { announces.join(&during) } else { during };
         let correlation = Correlation::keys(&self.keys)
+            .with_members(&self.members)
             .announcing((in_each || is_request).then_some(&announces))
             .changing(grants.then_some(&changed), revokes.then_some(&changed));
         let message = self.message;

@@ -12,7 +12,7 @@ use mcp_protocol_machine::{Checker, Step, StepKind};
 
 use crate::cases::MARK;
 use crate::event::{Event, kind_of};
-use crate::mistakes::{plant, plant_cancel, plant_during};
+use crate::mistakes::{plant, plant_cancel, plant_during, plant_member};
 use crate::parties::{Seat, talk};
 use crate::protocols;
 use crate::random::Random;
@@ -244,6 +244,9 @@ pub(crate) fn judge(
                 role.mistaken(&run, counts)?;
             }
             if let Some(run) = plant_during(random, &source.protocol, seen) {
+                role.mistaken(&run, counts)?;
+            }
+            if let Some(run) = plant_member(random, seen) {
                 role.mistaken(&run, counts)?;
             }
             for _ in 0..MISTAKES {

@@ -172,6 +172,23 @@ pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event])
     Some(run)
 }
 
+/// Lets the envelope of a reply name another sub-session than that of its request. Nothing else of a seed depends on it.
+pub(crate) fn plant_member(random: &Random, seen: &[Event]) -> Option<Vec<Event>> {
+    let mut random = random.fork();
+    let has_members: Vec<usize> = (0..seen.len()).filter(|place| !seen[*place].members.is_empty()).collect();
+    let place = random.one(&has_members).copied()?;
+    let mut run = seen.to_vec();
+    let (key, value) = run[place].members[0].clone();
+    let carried = seen.iter().flat_map(|event| &event.keys);
+    let others: Vec<RequestId> = carried
+        .filter(|(known, other)| (*known, other) != (key, &value))
+        .map(|(_, other)| other.clone())
+        .collect();
+    let other = random.one(&others).cloned().filter(|_| random.percent(70));
+    run[place].members[0].1 = other.unwrap_or_else(|| fresh(&mut random));
+    Some(run)
+}
+
 /// Adds a message that is permitted only during requests somewhere else. Nothing else of a seed depends on it.
 pub(crate) fn plant_during(random: &Random, protocol: &Protocol, seen: &[Event]) -> Option<Vec<Event>> {
     let mut random = random.fork().fork();

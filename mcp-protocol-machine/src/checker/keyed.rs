@@ -158,8 +158,18 @@ impl Checker {
     ) -> Result<Option<Later>, Violation> {
         let Sought { direction, message, id, correlation } = sought;
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
+        let here = Late { state: StateIndex(0), crossed: None, over: true };
         let Some((key, value)) = correlation.keys.first() else {
-            return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
+            // Its sender has the values of members from the sub-session that it means, which may be over on the wire.
+            let is_over = |meant: SubSessionNumber| self.sub_sessions.get(meant).is_none();
+            let has_members =
+                self.protocol.message(message).is_some_and(|table| table.member_keys().next().is_some());
+            return match correlation.meant {
+                Meant::SubSession(meant) | Meant::NewWithin(meant) if has_members && is_over(meant) => {
+                    Ok(Some(Later::Late(here)))
+                }
+                _ => refuse(ViolationKind::KeyMissing { key: self.first_key(message) }),
+            };
         };
         let holder = self.sub_sessions.find(body, correlation.keys);
         if let Meant::SubSession(meant) | Meant::NewWithin(meant) = correlation.meant
@@ -170,7 +180,6 @@ impl Checker {
                 ValueHolder::Missing { space, .. } => self.sub_sessions.ended(space, correlation.keys).next(),
                 ValueHolder::Running(_) => None,
             };
-            let here = Late { state: StateIndex(0), crossed: None, over: true };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
         }
         let alone = self.may_be_alone(message, correlation, otherwise);
@@ -563,6 +572,11 @@ impl Checker {
             Place::Keyed(sub_session, _) => Some(sub_session),
             _ => None,
         }
+    }
+
+    /// The value of a key that a running sub-session, or one around it, holds.
+    pub fn key_value(&self, sub_session: SubSessionNumber, key: KeyIndex) -> Option<&KeyValue> {
+        self.sub_sessions.value(sub_session, key)
     }
 
     /// The id of the request that opened a running sub-session, of those that a key ties together.

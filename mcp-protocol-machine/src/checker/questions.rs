@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
 use crate::exchange::{Place, Standing};
-use crate::id::{RequestId, SubSessionNumber, Token};
+use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
 use crate::protocol::{
-    Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
+    Action, Condition, Direction, Edge, KeyIndex, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
 use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Running;
@@ -364,6 +364,11 @@ impl Checker {
     pub fn unanswered(&self, direction: Direction) -> impl Iterator<Item = (&RequestId, MessageIndex)> {
         let running = self.asked(direction).entries().filter(|(_, exchange)| !exchange.is_answered());
         running.map(|(id, exchange)| (id, exchange.message))
+    }
+
+    /// The values that a running request, which went in a direction, has in members of its envelope.
+    pub fn members_of(&self, direction: Direction, id: &RequestId) -> &[(KeyIndex, KeyValue)] {
+        self.asked(direction).members(id)
     }
 
     /// The id of the open linear request that awaits a reply in this direction, by its message; the oldest, should

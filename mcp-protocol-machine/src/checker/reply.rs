@@ -1,8 +1,8 @@
 //! Replies: results and errors, which carry no method and are found by their id.
 
 use crate::exchange::{Past, Place, Standing};
-use crate::id::RequestId;
-use crate::protocol::{Direction, Kind, MessageIndex};
+use crate::id::{KeyValue, RequestId};
+use crate::protocol::{Direction, KeyIndex, Kind, MessageIndex};
 use crate::sub_sessions::Correlation;
 use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
@@ -97,6 +97,25 @@ impl Checker {
         }
     }
 
+    /// Whether a reply has in members of its envelope what its request has there. The id says which request it answers, so
+    /// one that lacks them is understood as well.
+    fn same_members(
+        &self,
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+        correlation: Correlation<'_>,
+    ) -> Result<(), Violation> {
+        let asked = self.asked(direction.flip()).members(id);
+        let is_other = |(key, value): &&(KeyIndex, KeyValue)| {
+            asked.iter().any(|(carried, asked)| carried == key && asked != value)
+        };
+        let Some((key, value)) = correlation.members.iter().find(is_other) else { return Ok(()) };
+        let key = self.protocol.key(*key).map(|key| key.name.clone()).unwrap_or_default();
+        let kind = ViolationKind::WrongKey { key, value: value.clone() };
+        Err(self.violation(direction, message, Some(id), kind))
+    }
+
     /// Whether an answer refuses its request; a violation if it belongs to another one.
     fn refuses(
         &self,
@@ -156,6 +175,7 @@ impl Checker {
             return self.stray(heard, Some(message));
         };
         let refusal = self.refuses(direction, id, message, request)?;
+        self.same_members(direction, id, message, correlation)?;
         match place {
             Place::Linear(channel) => {
                 let Some(found) = self.find_in(channel, direction, message) else {

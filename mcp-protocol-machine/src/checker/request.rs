@@ -6,8 +6,8 @@ use super::opening::JudgedMessage;
 use super::state::Checker;
 use super::step::{Step, StepKind};
 use crate::exchange::Place;
-use crate::id::{RequestId, Token};
-use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
+use crate::id::{KeyValue, RequestId, Token};
+use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex};
 use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Correlation;
 use crate::violation::{RoundFault, Violation};
@@ -75,8 +75,25 @@ impl Checker {
             let revoked = self.ask_back(self.sender(direction), revokes);
             self.asked_mut(direction).revokes(id, &revoked);
         }
+        self.note_members(direction, message, id, correlation.keys);
         self.note_grants(direction, message);
         Ok(step)
+    }
+
+    /// Notes what a request has in members of its envelope, for its reply has the same. Hardly any request has such members.
+    fn note_members(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        keys: &[(KeyIndex, KeyValue)],
+    ) {
+        let Some(table) = self.protocol.message(message).filter(|_| !keys.is_empty()) else { return };
+        let is_member = |key: KeyIndex| table.member_keys().any(|(member, _)| member == key);
+        let members: Vec<_> = keys.iter().filter(|(key, _)| is_member(*key)).cloned().collect();
+        if !members.is_empty() {
+            self.asked_mut(direction).has_members(id, members.into());
+        }
     }
 
     fn take_request(

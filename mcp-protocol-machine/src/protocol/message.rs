@@ -174,6 +174,9 @@ pub enum KeyPlace {
     Path(Path),
     /// `id of M`: it is the id of the envelope.
     Id,
+    /// `session of M`: it is another member of the envelope, next to `params`. Its sender takes the value from the
+    /// sub-session, and the reply to a request has the same member.
+    Member(Text),
 }
 
 /// `cancels F`, or `cancels F with reply error N`: the notification cancels the running request whose id is at `F`.

@@ -15,7 +15,7 @@ use crate::driver::MessageKind;
 use crate::error::Error;
 use crate::jsonrpc::{Dialect, RpcError, write};
 use crate::rules::names::{Names, on_the_wire};
-use crate::rules::{alternatives, judge, place, shapes, version};
+use crate::rules::{alternatives, judge, members, place, shapes, version};
 
 impl Engine {
     /// Answers a request of the peer with a result; which of its replies that is, the result says.
@@ -111,7 +111,8 @@ impl Engine {
             return Ok(());
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
-        let keys = Names::keys(&protocol, message, Some(id), Some(result));
+        let members = members::of_reply(&self.rules, request, id);
+        let keys = Names::keys(&protocol, message, Some(id), Some(result), &members);
         let ends = self.rules.checker().reply_would_end(id, message, Correlation::keys(&keys));
         if let Some(sub_session) = ends {
             self.close_within(caller, sub_session, message);
@@ -126,7 +127,10 @@ impl Engine {
         self.traces.over(Direction::Receive, id, ExchangeOutcome::Result);
         if !step.kind.is_dropped() {
             let kind = MessageKind::Result { place: place::of(&self.rules, caller.is_bound(), step.kind) };
-            self.write_reply(to, kind, |into, dialect| write::result(into, dialect, id, result));
+            self.write_reply(to, kind, |into, dialect| {
+                write::result(into, dialect, id, result);
+                write::own_members(into, &members);
+            });
         }
         Ok(())
     }
@@ -140,6 +144,7 @@ impl Engine {
     ) -> Result<(), Error> {
         let _protocol = self.rules.protocol().clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
+        let members = members::of_reply(&self.rules, request, id);
         if let Some(message) = self.rules.refusal_of(request) {
             if let Some(ends) = self.rules.checker().reply_would_end(id, message, Correlation::default()) {
                 self.close_within(caller, ends, message);
@@ -153,7 +158,8 @@ impl Engine {
         }
         self.traces.over(Direction::Receive, id, ExchangeOutcome::Error(error.code));
         self.write_reply(to, MessageKind::Error, |into, dialect| {
-            write::error(into, dialect, Some(id), error)
+            write::error(into, dialect, Some(id), error);
+            write::own_members(into, &members);
         });
         Ok(())
     }

@@ -26,6 +26,7 @@ use crate::jsonrpc::{
 };
 use crate::report::{DropReason, Report};
 use crate::rules::ended::{self, ReceiverCancels};
+use crate::rules::members::{self, Carried};
 use crate::rules::{alternatives, cancelling, judge, method, shapes, version};
 
 impl Engine {
@@ -51,17 +52,24 @@ impl Engine {
             // A session that is closed accepts everything and drops it.
             return Received::default();
         }
-        let parsed = match frame {
-            Frame::Whole(message) if message.bytes().trim_ascii().is_empty() => return Received::default(),
+        match frame {
+            Frame::Whole(message) if message.bytes().trim_ascii().is_empty() => Received::default(),
             Frame::Whole(message) if self.rules.protocol().batch && is_batch(message.bytes()) => {
-                return self.batch_came(inbound, message.bytes());
+                self.batch_came(inbound, message.bytes())
             }
-            Frame::Whole(message) => message.parse(self.rules.options().max_depth, self.rules.dialect()),
+            Frame::Whole(message) => self.text_came(inbound, message),
             Frame::TooLong(sketch) => {
-                Err(Malformed::too_long(self.rules.options().max_message_bytes, sketch))
+                let limit = self.rules.options().max_message_bytes;
+                self.message_came(inbound, Err(Malformed::too_long(limit, sketch)))
             }
-        };
-        self.message_came(inbound, parsed)
+        }
+    }
+
+    /// Reads one message, and takes it.
+    fn text_came(&mut self, inbound: Inbound<'_>, message: MessageText<'_>) -> Received {
+        let mut parsed = message.parse(self.rules.options().max_depth, self.rules.dialect());
+        let members = members::read(&self.rules, message, &mut parsed);
+        self.message_came(Inbound { members: &members, ..inbound }, parsed)
     }
 
     /// Takes a line that is a list.
@@ -76,9 +84,7 @@ impl Engine {
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
             if self.lifecycle.is_open() {
-                let message = MessageText::from(message.as_bytes());
-                let parsed = message.parse(self.rules.options().max_depth, self.rules.dialect());
-                all.add(self.message_came(inbound, parsed));
+                all.add(self.text_came(inbound, message.as_bytes().into()));
             }
         }
         self.leave_batch(Some(key));
@@ -142,8 +148,9 @@ impl Engine {
             return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
         let token = self.rules.token(said);
+        let carried = Carried { payload: said, members: inbound.members };
         let step =
-            match judge::request(&mut self.rules, Direction::Receive, message, &id, token.clone(), said) {
+            match judge::request(&mut self.rules, Direction::Receive, message, &id, token.clone(), carried) {
                 Ok(step) => step,
                 Err(violation) => return self.refused(inbound, Some(&id), violation),
             };
@@ -224,7 +231,8 @@ impl Engine {
         let checker = self.rules.checker();
         let token = named.token.as_ref();
         let reported = token.and_then(|token| checker.reported(Direction::Receive, token)).cloned();
-        let step = match judge::notification(&mut self.rules, Direction::Receive, message, &named, params) {
+        let carried = Carried { payload: params, members: inbound.members };
+        let step = match judge::notification(&mut self.rules, Direction::Receive, message, &named, carried) {
             Ok(step) => step,
             Err(violation) => return self.refused(inbound, None, violation),
         };
@@ -314,6 +322,7 @@ impl Engine {
             params: params.map(Box::from),
             tag: inbound.tag,
             extension: inbound.extension.cloned(),
+            members: inbound.members.clone(),
         };
         let name = self.rules.name(message);
         match self.inbox.early_mut().hold(early, self.rules.checker().states(), self.rules.options()) {
@@ -348,8 +357,13 @@ impl Engine {
                     self.inbox.early_mut().hold(early, self.rules.checker().states(), self.rules.options());
                 continue;
             }
-            let EarlyMessage { id, method, params, tag, extension } = early;
-            let inbound = Inbound { held: true, extension: extension.as_ref(), ..Inbound::alone(tag, now) };
+            let EarlyMessage { id, method, params, tag, extension, members } = early;
+            let inbound = Inbound {
+                held: true,
+                extension: extension.as_ref(),
+                members: &members,
+                ..Inbound::alone(tag, now)
+            };
             self.inbox.next_message();
             match id {
                 Some(id) => {

@@ -11,6 +11,7 @@ use crate::driver::{MessageKind, RequestText};
 use crate::error::{Error, MismatchError};
 use crate::jsonrpc::{JsonReader, LookedUp, path, write};
 use crate::report::{DropReason, Report};
+use crate::rules::members::{self, Carried};
 use crate::rules::method::Opening;
 use crate::rules::names::{Names, applies, id_at};
 use crate::rules::{alternatives, announcements, judge, place, shapes, version};
@@ -74,8 +75,10 @@ impl Engine {
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.inbox.calls_mut().use_id();
+        let members = members::of_own(&self.rules, message, meant, About::Nothing);
+        let carried = Carried { payload: params, members: &members };
         let step =
-            judge::request_meant(&mut self.rules, Direction::Send, message, &id, token, meant, params)?;
+            judge::request_meant(&mut self.rules, Direction::Send, message, &id, token, meant, carried)?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so no answer would come.
             let over = if matches!(meant, Meant::NewWithin(_)) { Error::Closed } else { Error::Cancelled };
@@ -83,6 +86,7 @@ impl Engine {
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, text);
+        write::own_members(self.outbox.composing(), &members);
         if call {
             // A step is of this sub-session, and is lost with it.
             let is_bound = caller.is_bound() || matches!(meant, Meant::SubSession(_));
@@ -173,7 +177,8 @@ impl Engine {
         let reports = table.reports.as_ref().filter(|_| matches!(about, About::Nothing));
         let token = reports.and_then(|reports| id_at(params, &reports.token));
         let about = token.as_ref().map_or(about, About::Token);
-        let keys = Names::keys(&protocol, message, None, params);
+        let members = members::of_own(&self.rules, message, meant, about);
+        let keys = Names::keys(&protocol, message, None, params, &members);
         let (grants, revokes) = announcements::changes(&self.rules, self.rules.side(), message, params);
         let correlation = Correlation::meant(&keys, meant).changing(grants.as_ref(), revokes.as_ref());
         if matches!(meant, Meant::SubSession(_))
@@ -191,6 +196,7 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
             write::notification(self.outbox.composing(), self.rules.dialect(), &method, params);
+            write::own_members(self.outbox.composing(), &members);
             let place = place::of(&self.rules, caller.is_bound(), step.kind);
             self.said(
                 caller,

@@ -143,7 +143,10 @@ impl Engine {
             return inbound.refused(error);
         }
         let to = inbound.reply_to();
-        self.write_reply(to, MessageKind::Error, |into, dialect| write::error(into, dialect, id, error));
+        self.write_reply(to, MessageKind::Error, |into, dialect| {
+            write::error(into, dialect, id, error);
+            write::own_members(into, inbound.members);
+        });
         Received::default()
     }
 

@@ -15,6 +15,7 @@ use super::state::Engine;
 use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
 use crate::jsonrpc::{Fault, RpcError};
+use crate::rules::members::Carried;
 use crate::rules::names::to_be_read;
 use crate::rules::{announcements, ended, judge};
 
@@ -41,7 +42,8 @@ impl Engine {
             };
         };
         let result = outcome.as_ref().ok().copied();
-        let (step, message) = match judge::reply_to(&mut self.rules, id, request, result) {
+        let carried = Carried { payload: result, members: inbound.members };
+        let (step, message) = match judge::reply_to(&mut self.rules, id, request, carried) {
             Ok(judged) => judged,
             Err(violation) => {
                 let received = self.refused(inbound, None, violation.clone());

@@ -106,6 +106,12 @@ impl Malformed {
         }
     }
 
+    /// A message that has a member twice.
+    pub(crate) fn twice(line: &[u8], name: &str) -> Malformed {
+        let error = RpcError::invalid_request(format!("`{name}` is there twice"));
+        Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
+    }
+
     /// A line that is longer than permitted.
     pub(crate) fn too_long(limit: usize, sketch: Sketch) -> Malformed {
         let error =

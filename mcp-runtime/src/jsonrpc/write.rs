@@ -7,6 +7,7 @@ use mcp_protocol_machine::protocol::Dialect;
 use serde::Serialize;
 
 use super::error::RpcError;
+use super::own_members::OwnMembers;
 
 /// About how many bytes an envelope has around its method and its payload, if its id is short.
 const ENVELOPE: usize = 64;
@@ -73,6 +74,22 @@ pub(crate) fn error(into: &mut Vec<u8>, dialect: Dialect, id: Option<&RequestId>
         None => into.extend_from_slice(b"null"),
     }
     error_tail(into, dialect, error);
+}
+
+/// Adds members to the envelope that was written last, for a protocol that has some of its own.
+pub(crate) fn own_members(into: &mut Vec<u8>, members: &OwnMembers) {
+    const END: &[u8] = b"}\n";
+    if members.is_empty() || !into.ends_with(END) {
+        return;
+    }
+    into.truncate(into.len() - END.len());
+    for (name, value) in members.iter() {
+        into.push(b',');
+        text(into, name);
+        into.push(b':');
+        request_id(into, value);
+    }
+    into.extend_from_slice(END);
 }
 
 /// An error reply to what cannot be an id, a fraction for instance, given back as it came.
@@ -179,6 +196,20 @@ mod tests {
             written(|into| error_to_raw(into, Dialect::Standard, "1.5", &RpcError::new(1, "x")))
                 .contains("\"id\":1.5,")
         );
+    }
+
+    #[test]
+    fn members_of_a_protocol_come_last() {
+        let members: OwnMembers =
+            [("session".into(), "A\"".into()), ("tab".into(), 7.into())].into_iter().collect();
+        let with = |members: &OwnMembers| {
+            written(|into| {
+                notification(into, Dialect::WithoutJsonrpc, "n", Some("{}"));
+                own_members(into, members);
+            })
+        };
+        assert_eq!(with(&members), "{\"method\":\"n\",\"params\":{},\"session\":\"A\\\"\",\"tab\":7}\n");
+        assert_eq!(with(&OwnMembers::default()), "{\"method\":\"n\",\"params\":{}}\n");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 use mcp_protocol_machine::{Awaiting, RequestId, Step, Violation};
 
 use super::cancelling::{is_cancellable, stays_open};
-use super::{Rules, judge};
+use super::{Rules, judge, members};
 
 /// How many requests are remembered.
 const REMEMBERED: usize = 256;
@@ -125,7 +125,7 @@ pub(crate) fn end_request(
 ) -> Result<Step, Violation> {
     let is_running = matches!(rules.checker.awaiting(direction, id), Awaiting::Request(_));
     let step = match rules.refusal_of(request).filter(|_| is_running) {
-        Some(refusal) => judge::reply(rules, direction, id, refusal, None::<&str>),
+        Some(refusal) => judge::reply(rules, direction, id, refusal, members::NOTHING),
         None => judge::stray_reply(rules, direction, id, None::<&str>),
     }?;
     note_cancel(rules, direction, id);

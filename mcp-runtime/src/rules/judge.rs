@@ -5,9 +5,10 @@ use mcp_protocol_machine::{
     About, Awaiting, Correlation, Meant, RequestId, Step, StepKind, Token, Violation,
 };
 
+use super::members::Carried;
 use super::names::{Names, applies, id_at, on_the_wire};
 use super::{Rules, announcements, shapes};
-use crate::jsonrpc::RawPayload;
+use crate::jsonrpc::{NO_MEMBERS, RawPayload};
 
 /// What a notification names.
 #[derive(Debug, Default)]
@@ -28,9 +29,9 @@ pub(crate) fn request(
     message: MessageIndex,
     id: &RequestId,
     token: Option<Token>,
-    params: Option<impl RawPayload>,
+    carried: Carried<'_, impl RawPayload>,
 ) -> Result<Step, Violation> {
-    request_meant(rules, direction, message, id, token, Meant::Anything, params)
+    request_meant(rules, direction, message, id, token, Meant::Anything, carried)
 }
 
 /// The same for a request that is meant for a sub-session, or for none.
@@ -44,10 +45,11 @@ pub(crate) fn request_meant(
     id: &RequestId,
     token: Option<Token>,
     meant: Meant,
-    params: Option<impl RawPayload>,
+    carried: Carried<'_, impl RawPayload>,
 ) -> Result<Step, Violation> {
+    let Carried { payload: params, members } = carried;
     let sender = rules.sender(direction);
-    let keys = Names::keys(&rules.protocol, message, Some(id), params);
+    let keys = Names::keys(&rules.protocol, message, Some(id), params, members);
     let announces = announcements::announces(rules, sender, message, params);
     let (grants, revokes) = announcements::changes(rules, sender, message, params);
     let correlation = Correlation::meant(&keys, meant)
@@ -65,15 +67,16 @@ pub(crate) fn notification(
     direction: Direction,
     message: MessageIndex,
     named: &Named,
-    params: Option<impl RawPayload>,
+    carried: Carried<'_, impl RawPayload>,
 ) -> Result<Step, Violation> {
+    let Carried { payload: params, members } = carried;
     let sender = rules.sender(direction);
     let about = match (&named.cancelled, &named.token) {
         (Some(id), _) => About::Request(id),
         (None, Some(token)) => About::Token(token),
         (None, None) => About::Nothing,
     };
-    let keys = Names::keys(&rules.protocol, message, None, params);
+    let keys = Names::keys(&rules.protocol, message, None, params, members);
     let (grants, revokes) = announcements::changes(rules, sender, message, params);
     let correlation = Correlation::keys(&keys).changing(grants.as_ref(), revokes.as_ref());
     rules.checker.notification_correlated(direction, message, about, correlation, applies(params))
@@ -89,10 +92,12 @@ pub(crate) fn reply(
     direction: Direction,
     id: &RequestId,
     reply: MessageIndex,
-    result: Option<impl RawPayload>,
+    carried: Carried<'_, impl RawPayload>,
 ) -> Result<Step, Violation> {
-    let keys = Names::keys(&rules.protocol, reply, Some(id), result);
-    rules.checker.reply_correlated(direction, id, reply, Correlation::keys(&keys))
+    let keys = Names::keys(&rules.protocol, reply, Some(id), carried.payload, carried.members);
+    let members = Names::members_of_reply(&rules.protocol, reply, carried.members);
+    let correlation = Correlation::keys(&keys).with_members(&members);
+    rules.checker.reply_correlated(direction, id, reply, correlation)
 }
 
 /// Judges what the peer has replied to a request that runs: its result, or nothing where it is an error. Returns the
@@ -104,8 +109,9 @@ pub(crate) fn reply_to(
     rules: &mut Rules,
     id: &RequestId,
     request: MessageIndex,
-    result: Option<&str>,
+    carried: Carried<'_, &str>,
 ) -> Result<(Step, MessageIndex), Violation> {
+    let result = carried.payload;
     let message = match result {
         Some(result) => rules.reply_of(request, result),
         None => rules.refusal_of(request),
@@ -116,7 +122,7 @@ pub(crate) fn reply_to(
         (Some(message), Some(mismatch), _) => {
             (rules.checker.misshapen(Direction::Receive, message, Some(id), mismatch), message)
         }
-        (Some(message), None, _) => (reply(rules, Direction::Receive, id, message, result), message),
+        (Some(message), None, _) => (reply(rules, Direction::Receive, id, message, carried), message),
         (None, _, Some(reply)) if result.is_some() => {
             (rules.checker.fits_none(Direction::Receive, reply, Some(id)), request)
         }
@@ -156,13 +162,13 @@ pub(crate) fn check_reply(
     written: &str,
 ) -> Result<(), Violation> {
     let Some(table) = rules.message(message) else { return Ok(()) };
-    let keys = Names::keys(&rules.protocol, message, Some(id), on_the_wire(table, written));
+    let keys = Names::keys(&rules.protocol, message, Some(id), on_the_wire(table, written), &NO_MEMBERS);
     rules.checker.check_reply(id, message, Correlation::keys(&keys))
 }
 
 /// Whether a notification of this side is a report on a request of the peer, by its token.
 pub(crate) fn is_report(rules: &Rules, message: MessageIndex, token: Option<&Token>, written: &str) -> bool {
-    let keys = Names::keys(&rules.protocol, message, None, Some(written));
+    let keys = Names::keys(&rules.protocol, message, None, Some(written), &NO_MEMBERS);
     token.is_some_and(|token| rules.checker.is_report(Direction::Send, message, token, &keys))
 }
 
@@ -200,7 +206,7 @@ pub(crate) fn stray_reply(
     });
     let Some(message) = message else { return rules.checker.stray_reply(direction, id) };
     // The sub-session of a request that was cancelled may have its key already.
-    let keys = Names::keys(&rules.protocol, message, Some(id), result);
+    let keys = Names::keys(&rules.protocol, message, Some(id), result, &NO_MEMBERS);
     let step = rules.checker.reply_correlated(direction, id, message, Correlation::keys(&keys))?;
     announcements::note_capabilities(rules, message, result);
     Ok(step)

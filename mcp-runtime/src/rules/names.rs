@@ -12,7 +12,7 @@ use mcp_protocol_machine::shape::{CompiledShapes, absent_params, whole_number};
 use mcp_protocol_machine::{Capabilities, IdTable, KeyValue, RequestId, Said, Token};
 
 use crate::jsonrpc::path::{holds, is_empty_object};
-use crate::jsonrpc::{JsonKey, RawPayload, parse_id, said};
+use crate::jsonrpc::{JsonKey, OwnMembers, RawPayload, parse_id, said};
 
 /// An index over the messages of one protocol, as one role sees them.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub(crate) struct Names {
     announcing: Box<[MessageIndex]>,
     /// The requests during which messages are permitted that are not permitted otherwise.
     granting: Box<[MessageIndex]>,
+    /// The members that envelopes have in addition to those of JSON-RPC.
+    members: Box<[Text]>,
     /// Whether any message has a condition.
     conditions: bool,
     /// What each side sends in some state, sorted; empty without conditions.
@@ -84,6 +86,7 @@ impl Names {
             reporting,
             announcing: indices().filter(|message| is_announcement(protocol, *message)).collect(),
             granting: indices().filter(|message| granting.contains(message)).collect(),
+            members: members(protocol),
             conditions,
             sent_by_client: sent(Side::Client),
             sent_by_server: sent(Side::Server),
@@ -258,6 +261,7 @@ impl Names {
         message: MessageIndex,
         id: Option<&RequestId>,
         payload: Option<impl RawPayload>,
+        members: &OwnMembers,
     ) -> Vec<(KeyIndex, KeyValue)> {
         let Some(table) = protocol.message(message) else { return Vec::new() };
         let mut values: Vec<(KeyIndex, KeyValue)> = Vec::new();
@@ -265,6 +269,7 @@ impl Names {
             let value = match place {
                 KeyPlace::Path(path) => id_at(payload, path),
                 KeyPlace::Id => id.cloned(),
+                KeyPlace::Member(name) => members.get(name).cloned(),
             };
             // Where a key has several places in one message, the first that is there counts.
             if let Some(value) = value
@@ -276,10 +281,41 @@ impl Names {
         values
     }
 
+    /// The values that a reply has in those members of its envelope in which its request has keys.
+    pub(crate) fn members_of_reply(
+        protocol: &Protocol,
+        reply: MessageIndex,
+        members: &OwnMembers,
+    ) -> Vec<(KeyIndex, KeyValue)> {
+        let request = match protocol.message(reply).map(|table| table.kind) {
+            Some(Kind::Reply { request } | Kind::Refusal { request }) if !members.is_empty() => request,
+            _ => return Vec::new(),
+        };
+        let keys = protocol.message(request).into_iter().flat_map(Message::member_keys);
+        keys.filter_map(|(key, name)| Some((key, members.get(name)?.clone()))).collect()
+    }
+
+    /// What the protocol calls the members that its envelopes have in addition to those of JSON-RPC.
+    pub(crate) fn members(&self) -> &[Text] {
+        &self.members
+    }
+
     /// The notification that cancels a request, and how.
     pub(crate) fn cancels(&self, protocol: &Protocol) -> Option<(MessageIndex, Cancels)> {
         protocol.indexed().find_map(|(index, message)| Some((index, message.cancels.clone()?)))
     }
+}
+
+/// The names of the members in which messages have keys, each once.
+fn members(protocol: &Protocol) -> Box<[Text]> {
+    let mut names: Vec<Text> = protocol
+        .messages
+        .iter()
+        .flat_map(|message| message.member_keys().map(|(_, name)| name.clone()))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into()
 }
 
 /// Whether a message announces a version or capabilities, or asks for a version.

@@ -404,7 +404,8 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
     match &observed.id {
         Some(id) if is_reply && awaits(observer, sender, id) => {
             let what = format!("the reply of the peer was stopped by a guard: {}", error.message);
-            judgement.replacements.push(answer(Some(id), &RpcError::internal_error(what)));
+            let error = answer(Some(id), &RpcError::internal_error(what));
+            judgement.replacements.push(with_members(observer, text, error));
             Treatment::Replaced
         }
         _ if matches!(
@@ -419,10 +420,27 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
         // A server that writes something else between its messages does not expect an answer.
         None if sender == Side::Server => Treatment::Dropped,
         id => {
-            judgement.answers.push(answer(id.as_ref(), &error));
+            judgement.answers.push(with_members(observer, text, answer(id.as_ref(), &error)));
             Treatment::Refused
         }
     }
+}
+
+/// An error with the members that the envelope of the message has which it answers, or stands for. A peer may find its
+/// request by these.
+fn with_members(observer: &Observer, text: &[u8], error: Vec<u8>) -> Vec<u8> {
+    let mut names = observer.protocol().messages.iter().flat_map(|message| message.member_keys()).peekable();
+    if names.peek().is_none() {
+        return error;
+    }
+    let read = |text: &[u8]| serde_json::from_slice::<serde_json::Map<String, Value>>(text);
+    let (Ok(message), Ok(mut members)) = (read(text), read(&error)) else { return error };
+    for (_, name) in names {
+        if let Some(value) = message.get(&**name).filter(|value| value.is_string() || value.is_i64()) {
+            members.insert(name.to_string(), value.clone());
+        }
+    }
+    Value::Object(members).to_string().into_bytes()
 }
 
 /// An error as it stands on the wire, without its frame.

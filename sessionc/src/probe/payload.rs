@@ -85,7 +85,13 @@ impl Payloads {
         params
     }
 
-    /// Notes what a payload says of the keys that its message carries.
+    /// The members that the envelope of a message has in addition to those of JSON-RPC, as far as their values are known.
+    pub(crate) fn members(&self, index: MessageIndex, keys: &Keys) -> Vec<(String, Value)> {
+        let named = self.protocol.message(index).into_iter().flat_map(Message::member_keys);
+        named.filter_map(|(key, name)| Some((name.to_string(), keys.get(&key)?.clone()))).collect()
+    }
+
+    /// Notes what a payload says of the keys that its message carries. What stands in the envelope was known before.
     pub(crate) fn note_keys(
         &self,
         index: MessageIndex,
@@ -98,6 +104,7 @@ impl Payloads {
             let value = match &carried.place {
                 KeyPlace::Id => id.cloned(),
                 KeyPlace::Path(path) => get(payload, path).cloned(),
+                KeyPlace::Member(_) => None,
             };
             if let Some(value) = value {
                 keys.insert(carried.key, value);

@@ -285,7 +285,8 @@ impl Session {
         let table = self.protocol().message(message)?;
         let (method, is_request) = (Payloads::method(table), table.kind == Kind::Request);
         let id = is_request.then(|| self.new_id());
-        let text = written(self.protocol(), id.as_ref(), &method, params.as_ref());
+        let members = self.payloads.members(message, &self.keys);
+        let text = written(self.protocol(), id.as_ref(), &method, params.as_ref(), &members);
         let payloads = Arc::clone(&self.payloads);
         payloads.note_keys(message, id.as_ref(), params.as_ref(), &mut self.keys);
         let bytes = text.into_bytes();
@@ -304,7 +305,8 @@ impl Session {
         let mut params = self.payloads.params(message, &self.keys);
         head.change_params(self.protocol(), &mut params);
         let id = self.new_id();
-        let text = written(self.protocol(), Some(&id), &method, params.as_ref()).into_bytes();
+        let members = self.payloads.members(message, &self.keys);
+        let text = written(self.protocol(), Some(&id), &method, params.as_ref(), &members).into_bytes();
         if !self.connection.can_change(&text, head) {
             return None;
         }
@@ -435,6 +437,11 @@ impl Session {
                 json!({ "code": -32601, "message": "the probe answers no requests" }),
             ),
         }
+        // A reply has the members of its request.
+        let asked = observed.message.and_then(|message| self.protocol().message(message));
+        for (_, name) in asked.into_iter().flat_map(Message::member_keys) {
+            request.get(&**name).into_iter().for_each(|value| set(&mut reply, name, value.clone()));
+        }
         complete(self.protocol(), &mut reply);
         let bytes = reply.to_string().into_bytes();
         self.observer.observe(Side::Client, &bytes);
@@ -562,8 +569,12 @@ pub(crate) fn written(
     id: Option<&Value>,
     method: &str,
     params: Option<&Value>,
+    members: &[(String, Value)],
 ) -> String {
     let mut message = json!({ "method": method });
+    for (name, value) in members {
+        set(&mut message, name, value.clone());
+    }
     if let Some(id) = id {
         set(&mut message, "id", id.clone());
     }

@@ -335,7 +335,9 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
             let carrier = match session.question() {
                 Question::Ask(message) => {
                     let method = Payloads::method(session.protocol().message(message)?);
-                    Some(Carrier { method, params: session.payloads().params(message, session.keys()) })
+                    let params = session.payloads().params(message, session.keys());
+                    let members = session.payloads().members(message, session.keys());
+                    Some(Carrier { method, params, members })
                 }
                 _ => None,
             };

@@ -41,6 +41,8 @@ pub(crate) enum Wire {
 pub(crate) struct Carrier {
     pub(crate) method: String,
     pub(crate) params: Option<Value>,
+    /// The members of its envelope that the protocol has of its own.
+    pub(crate) members: Vec<(String, Value)>,
 }
 
 /// What the bytes are made of.
@@ -139,7 +141,7 @@ impl Wire {
         let names_other =
             matches!(self, Wire::UnknownMethod | Wire::UnknownNotification | Wire::NotificationWithId);
         let carrier = parts.carrier.as_ref().filter(|_| !names_other)?;
-        Some(written(protocol, Some(&parts.id), &carrier.method, carrier.params.as_ref()))
+        Some(written(protocol, Some(&parts.id), &carrier.method, carrier.params.as_ref(), &carrier.members))
     }
 
     /// The bytes; nothing if what they are made of is missing.
@@ -147,7 +149,7 @@ impl Wire {
         let id = &parts.id;
         let request = |id: &Value| {
             let carrier = parts.carrier.as_ref()?;
-            Some(written(protocol, Some(id), &carrier.method, carrier.params.as_ref()))
+            Some(written(protocol, Some(id), &carrier.method, carrier.params.as_ref(), &carrier.members))
         };
         let changed = |change: &dyn Fn(&mut serde_json::Map<String, Value>)| {
             let mut message: Value = serde_json::from_str(&request(id)?).ok()?;
@@ -198,13 +200,15 @@ impl Wire {
             Wire::EmptyBatch => silent("[]".to_owned()),
             Wire::RequestWithoutId => {
                 let carrier = parts.carrier.as_ref()?;
-                silent(written(protocol, None, &carrier.method, carrier.params.as_ref()))
+                silent(written(protocol, None, &carrier.method, carrier.params.as_ref(), &carrier.members))
             }
             Wire::NotificationWithId => {
-                wants(written(protocol, Some(id), parts.notification.as_deref()?, Some(&plain())))
+                wants(written(protocol, Some(id), parts.notification.as_deref()?, Some(&plain()), &[]))
             }
-            Wire::UnknownMethod => wants(written(protocol, Some(id), "probe/unknown", Some(&plain()))),
-            Wire::UnknownNotification => silent(written(protocol, None, "probe/unknown", Some(&plain()))),
+            Wire::UnknownMethod => wants(written(protocol, Some(id), "probe/unknown", Some(&plain()), &[])),
+            Wire::UnknownNotification => {
+                silent(written(protocol, None, "probe/unknown", Some(&plain()), &[]))
+            }
             Wire::UsedId => {
                 let used = parts.used.as_ref()?;
                 WrittenOffence {
@@ -248,7 +252,7 @@ mod tests {
 
     fn parts() -> Parts {
         Parts {
-            carrier: Some(Carrier { method: "ping".to_owned(), params: None }),
+            carrier: Some(Carrier { method: "ping".to_owned(), params: None, members: Vec::new() }),
             notification: Some("notifications/initialized".to_owned()),
             id: json!(7),
             used: Some(json!(1)),
@@ -260,7 +264,7 @@ mod tests {
     fn each_is_refused_by_the_protocol_or_hard_to_read() {
         for wire in Wire::ALL {
             let mut observer = Observer::new(&PROTOCOL, Options::new()).unwrap();
-            let used = written(&PROTOCOL, Some(&json!(1)), "ping", None);
+            let used = written(&PROTOCOL, Some(&json!(1)), "ping", None, &[]);
             assert!(observer.observe(Side::Client, used.as_bytes()).iter().all(|one| one.is_clean()));
             observer.observe(Side::Server, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
             let bytes = wire.write(&PROTOCOL, &parts()).unwrap().bytes;

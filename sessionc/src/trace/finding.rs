@@ -1,6 +1,6 @@
 //! What is found in a log.
 
-use mcp_protocol_machine::protocol::Strictness;
+use mcp_protocol_machine::protocol::{KeyIndex, Kind, Message, Strictness, Text};
 use mcp_protocol_machine::{ProtocolRef, RoundFault};
 use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
@@ -219,6 +219,16 @@ fn code(kind: &ViolationKind) -> Code {
     }
 }
 
+/// The member of the envelope in which a message has a key; a reply has that of its request.
+fn member_of<'p>(protocol: &'p Protocol, message: &'p Message, key: &str) -> Option<&'p Text> {
+    let table = match message.kind {
+        Kind::Reply { request } | Kind::Refusal { request } => protocol.message(request)?,
+        Kind::Request | Kind::Notification => message,
+    };
+    let is_it = |index: &KeyIndex| protocol.key(*index).is_some_and(|known| known.name == key);
+    table.member_keys().find(|(index, _)| is_it(index)).map(|(_, name)| name)
+}
+
 /// What to do instead.
 fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -> String {
     let message = violation.got.message.and_then(|index| protocol.message(index));
@@ -281,7 +291,12 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         ViolationKind::UnknownKey { key, .. }
         | ViolationKind::KeyInUse { key, .. }
         | ViolationKind::KeyMissing { key }
-        | ViolationKind::WrongKey { key, .. } => format!("carry the {key} of what the message belongs to"),
+        | ViolationKind::WrongKey { key, .. } => {
+            let place = message.and_then(|table| member_of(protocol, table, key));
+            let place =
+                place.map_or_else(String::new, |name| format!(" in the member `{name}` of its envelope"));
+            format!("carry the {key} of what the message belongs to{place}")
+        }
         ViolationKind::NotRunning => "cancel only requests that were sent".to_owned(),
         ViolationKind::NotYours => "cancel only requests of the own side".to_owned(),
         ViolationKind::NotCancellable { .. }

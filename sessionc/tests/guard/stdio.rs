@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 42] = [
+pub(crate) const TESTS: [Test; 43] = [
     ("an_object_that_is_logged_hides_nothing", an_object_that_is_logged_hides_nothing),
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
@@ -55,12 +55,25 @@ pub(crate) const TESTS: [Test; 42] = [
     ("an_error_without_an_id_says_what_to_do", an_error_without_an_id_says_what_to_do),
     ("a_last_line_without_a_line_feed_is_named", a_last_line_without_a_line_feed_is_named),
     ("reports_have_three_formats", reports_have_three_formats),
+    ("a_refusal_has_the_members_of_the_envelope", a_refusal_has_the_members_of_the_envelope),
 ];
 
 /// A server that returns what it reads, before which the guard has to let everything pass.
 fn through_cat(arguments: &[&str], input: &[u8]) -> (i32, Vec<u8>) {
     let output = feed(guard(&[arguments, &["--", "cat"]].concat()), input);
     (output.status.code().unwrap(), output.stdout)
+}
+
+/// A client of the Chrome DevTools Protocol finds its command by the session first, and then by the id.
+fn a_refusal_has_the_members_of_the_envelope() {
+    let protocol = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/devtools.session");
+    let command = json!({ "id": 3, "method": "Page.enable", "sessionId": "S9", "other": 1 });
+    let arguments = ["--enforce", "must", protocol, "--", "cat"];
+    let output = feed(guard(&arguments), format!("{command}\n").as_bytes());
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["id"], &answer["sessionId"]), (&json!(3), &json!("S9")));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("nothing is running under it"));
+    assert!(answer.get("other").is_none(), "{answer}");
 }
 
 fn bytes_pass_as_they_are() {

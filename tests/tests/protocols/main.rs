@@ -6,6 +6,7 @@ mod cancelling;
 mod closing_within;
 mod condition_values;
 mod conversations;
+mod devtools;
 mod during;
 mod generated;
 mod handle_steps;

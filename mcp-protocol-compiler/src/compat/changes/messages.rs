@@ -227,6 +227,7 @@ fn keys(version: &Version<'_>, message: &Message) -> Option<String> {
         let place = match &key.place {
             KeyPlace::Path(path) => format!("`{}`", dotted(path)),
             KeyPlace::Id => "its id".to_owned(),
+            KeyPlace::Member(name) => format!("its member `{name}`"),
         };
         match version.declarations.is_open(key) {
             true => format!("{place}, an open key"),

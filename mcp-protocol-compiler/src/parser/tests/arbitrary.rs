@@ -58,6 +58,7 @@ const PIECES: &[&str] = &[
     "open ",
     "only ",
     "id of ",
+    "session of ",
     "client ",
     "server ",
     "override ",

@@ -126,7 +126,7 @@ fn declarations() {
          capabilities client = Initialize.capabilities default elicitation.form | \"a.b\".c\n\
          version = InitializeResult.protocolVersion\n\
          group G = A | replies B group G += | C group G -= D\n\
-         key task = A.b.c | id of M\n\
+         key task = A.b.c | id of M | session of M | open \"x-y\" of N | \"id\" of M\n\
          open key uri = A.uri\n\
          client C compatible\n\
          server S = dual C\n",
@@ -171,6 +171,14 @@ fn declarations() {
     assert!(
         matches!(kinds[12], ItemKind::Key { fields, .. } if matches!(fields[1].place, KeyFieldPlace::Id(_)))
     );
+    let ItemKind::Key { fields, .. } = kinds[12] else { panic!() };
+    let member = |place: &KeyFieldPlace| match place {
+        KeyFieldPlace::Member { member, of, .. } => Some((member.text.clone(), of.text.clone())),
+        _ => None,
+    };
+    let members: Vec<_> = fields.iter().filter_map(|field| member(&field.place)).collect();
+    assert_eq!(members, [("session".into(), "M".into()), ("x-y".into(), "N".into())]);
+    assert!(fields[3].open.is_some() && matches!(fields[4].place, KeyFieldPlace::Id(_)));
     assert!(matches!(kinds[14], ItemKind::Role { compatible: Some(_), body: None, .. }));
     assert!(matches!(kinds[15], ItemKind::Role { body: Some(_), .. }));
 }

@@ -319,6 +319,14 @@ impl Session<'_> {
                 event.keys.push(value);
             }
         }
+        if let (Kind::Reply { .. } | Kind::Refusal { .. }, Some(id)) = (table.kind, &event.id) {
+            let asked = self.parties[who].announced.get(id);
+            event.members = asked.map(|asked| asked.in_members(self.protocol)).unwrap_or_default();
+            // The reply may as well leave them out.
+            if !event.members.is_empty() && random.fork().percent(30) {
+                event.members.clear();
+            }
+        }
         let announces =
             self.protocol.announcements.iter().any(|announced| announced.message == Some(message));
         if announces || table.grants.is_some() || table.revokes.is_some() {

@@ -6,6 +6,7 @@
 
 mod channels;
 mod during;
+mod members;
 mod nesting;
 
 use std::collections::HashSet;
@@ -172,6 +173,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     };
     let main = draft.top();
     let during_random = draft.keys_random.fork().fork().fork();
+    let members_random = during_random.fork();
     let grants = changing && each == [false; 2] && gates_random.percent(60);
     let start = match gated {
         true if changing && grants => format!("( {main}, {ANNOUNCED_AGAIN}, {GRANTED} )"),
@@ -258,7 +260,7 @@ pub(crate) fn write(random: &mut Random) -> String {
             writeln!(text, "{}{only} = {}", definition.name, lay_out(&definition.branches)).unwrap();
         }
     }
-    during::add(during_random, text)
+    members::add(members_random, during::add(during_random, text))
 }
 
 /// The name of the notification that a line declares.

@@ -237,6 +237,13 @@ impl World<'_> {
             Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
             Standing::Running => {}
         }
+        let asked = exchange.asked.in_members(self.protocol);
+        let is_other = |(key, value): &(KeyIndex, RequestId)| {
+            asked.iter().any(|(known, asked)| known == key && asked != value)
+        };
+        if event.members.iter().any(is_other) {
+            return Verdict::Wrong("WrongKey");
+        }
         let sub_session = exchange.sub_session;
         let item = Item {
             direction,

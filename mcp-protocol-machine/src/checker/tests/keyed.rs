@@ -471,3 +471,54 @@ fn the_id_of_a_request_is_a_value_like_any_other() {
         assert_eq!(accepted(step).sub_session, Some(*sub_session), "`1` is not `\"1\"`");
     }
 }
+
+#[test]
+fn a_reply_has_in_its_envelope_what_its_request_has_there() {
+    let mut tables = Tables::default();
+    let (open, ask) = (tables.request("open"), tables.request("ask"));
+    tables.key("session", false, &[open.request, ask.request]);
+    tables.edit(ask.request).keys.to_mut()[0].place = crate::protocol::KeyPlace::Member("session".into());
+    tables.state("Active", StateKind::Replicated, &[(Send, open.request, To::Spawn("Opening"))]);
+    tables.state("Opening", StateKind::Linear, &[(Receive, open.reply, To::Step("Open"))]);
+    tables.state("Open", StateKind::Linear, &[(Send, ask.request, To::Step("Asked"))]);
+    tables.state(
+        "Asked",
+        StateKind::Linear,
+        &[(Receive, ask.reply, To::Step("Open")), (Receive, ask.refusal, To::Step("End"))],
+    );
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let keys = [(URI, KeyValue::from("A"))];
+    let opened =
+        checker.request_correlated(Send, open.request, &id(1), None, Correlation::keys(&keys), never);
+    let sub_session = accepted(opened).sub_session.unwrap();
+    accepted(checker.reply(Receive, &id(1), open.reply));
+    assert_eq!(checker.key_value(sub_session, URI), Some(&keys[0].1));
+    let ask_with = |checker: &mut Checker, number: i64, keys: &[(KeyIndex, KeyValue)]| {
+        let correlation = Correlation::meant(keys, Meant::SubSession(sub_session));
+        checker.request_correlated(Send, ask.request, &id(number), None, correlation, never)
+    };
+    let reply_with = |checker: &mut Checker, number: i64, message: MessageIndex, members: &[_]| {
+        let correlation = Correlation::default().with_members(members);
+        checker.reply_correlated(Receive, &id(number), message, correlation)
+    };
+    accepted(ask_with(&mut checker, 2, &keys));
+    assert_eq!(checker.members_of(Send, &id(2)), keys);
+    assert_eq!(checker.members_of(Send, &id(1)), [], "that key is in the payload");
+    let others = [(URI, KeyValue::from("B"))];
+    for message in [ask.reply, ask.refusal] {
+        let refused = reply_with(&mut checker, 2, message, &others).unwrap_err();
+        assert!(matches!(refused.kind, ViolationKind::WrongKey { .. }), "{refused}");
+    }
+    accepted(reply_with(&mut checker, 2, ask.reply, &[]));
+    accepted(ask_with(&mut checker, 3, &keys));
+    accepted(reply_with(&mut checker, 3, ask.refusal, &keys));
+    // The sub-session is over, and with it the value. Who means it may not have heard of that.
+    assert_eq!(checker.key_value(sub_session, URI), None);
+    let late = accepted(ask_with(&mut checker, 4, &[]));
+    assert!(matches!(late.kind, StepKind::Late(late) if late.over), "{late:?}");
+    let missing = checker
+        .request_correlated(Send, ask.request, &id(5), None, Correlation::default(), never)
+        .unwrap_err();
+    assert!(matches!(missing.kind, ViolationKind::KeyMissing { .. }), "{missing}");
+}

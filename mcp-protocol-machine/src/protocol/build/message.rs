@@ -338,6 +338,11 @@ impl MessageKey {
         MessageKey::new(key, KeyPlace::Id)
     }
 
+    /// The key is a member of the envelope.
+    pub const fn member(key: KeyIndex, name: &'static str) -> MessageKey {
+        MessageKey::new(key, KeyPlace::Member(Cow::Borrowed(name)))
+    }
+
     /// The message may be uncorrelated, where no sub-session holds its value.
     #[must_use]
     pub const fn open(mut self) -> MessageKey {

@@ -10,6 +10,7 @@ use super::batches::{BatchKey, ReplyTo};
 use crate::driver::{Extension, Received, RequestTag};
 use crate::epoch::Epoch;
 use crate::error::Error;
+use crate::jsonrpc::{NO_MEMBERS, OwnMembers};
 
 /// On whose behalf this side speaks.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,8 @@ pub(crate) struct Inbound<'a> {
     pub(crate) held: bool,
     /// What its handlers may ask for.
     pub(crate) extension: Option<&'a Arc<dyn Extension>>,
+    /// The members of its envelope that the protocol has of its own.
+    pub(crate) members: &'a OwnMembers,
     /// When it arrived.
     pub(crate) now: Instant,
 }
@@ -91,7 +94,7 @@ pub(crate) struct Inbound<'a> {
 impl<'a> Inbound<'a> {
     /// A message that is not part of a batch.
     pub(crate) fn alone(tag: Option<RequestTag>, now: Instant) -> Inbound<'a> {
-        Inbound { tag, batch: None, held: false, extension: None, now }
+        Inbound { tag, batch: None, held: false, extension: None, members: &NO_MEMBERS, now }
     }
 
     /// Tells the transport that the message was refused, and that nothing is written about that.

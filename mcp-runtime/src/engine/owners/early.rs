@@ -8,6 +8,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 
 use super::context::Inbound;
 use crate::driver::{Extension, RequestTag};
+use crate::jsonrpc::OwnMembers;
 use crate::options::Options;
 use crate::rules::Rules;
 use crate::rules::alternatives;
@@ -27,17 +28,25 @@ pub(crate) struct EarlyMessage {
     pub(crate) tag: Option<RequestTag>,
     /// What its handler may ask for.
     pub(crate) extension: Option<Arc<dyn Extension>>,
+    /// The members of its envelope that the protocol has of its own.
+    pub(crate) members: OwnMembers,
 }
 
 impl EarlyMessage {
     /// About how many bytes it takes to hold it.
     fn cost(&self) -> usize {
-        let id = match &self.id {
-            Some(RequestId::Text(text)) => text.len(),
-            Some(RequestId::Number(_)) | None => 0,
+        let text = |id: &RequestId| match id {
+            RequestId::Text(text) => text.len(),
+            RequestId::Number(_) => 0,
         };
+        let id = self.id.as_ref().map_or(0, text);
+        let members: usize = self.members.iter().map(|(_, value)| text(value)).sum();
         let params = self.params.as_ref().map_or(0, |params| params.len());
-        OVERHEAD.saturating_add(id).saturating_add(self.method.len()).saturating_add(params)
+        OVERHEAD
+            .saturating_add(id)
+            .saturating_add(members)
+            .saturating_add(self.method.len())
+            .saturating_add(params)
     }
 }
 
@@ -153,6 +162,7 @@ mod tests {
             params: Some(params.into()),
             tag: None,
             extension: None,
+            members: OwnMembers::default(),
         }
     }
 

@@ -119,3 +119,39 @@ Wallet = (*( !Id . ?reply . End ), *( !Of . ?reply . End ))
     let said = found.findings[0]["message"].as_str().unwrap();
     assert_eq!(said, "`of` does not have its shape: [0]: expected a string, found nothing");
 }
+
+/// Protocols may name the sub-session of a message next to its params.
+#[test]
+fn a_key_in_the_envelope_ties_a_message_to_its_sub_session() {
+    let protocol = r#"protocol Tabs "1"
+request Attach "attach" ({ target: string }) -> Attached ({ session: string })
+request Go "go" ({ url: string }) -> Gone
+notification Over "over" ({ session: string })
+key session = Attached.session | Over.session | session of Go
+client Client
+server Browser = dual Client
+Client = *Tab
+Tab = !Attach . ?Attached . (Watched, *( !Go . ?Gone . End ))
+Watched = ?Over . End
+"#;
+    let log = r#"> {"id":1,"method":"attach","params":{"target":"a"}}
+< {"id":1,"result":{"session":"A"}}
+> {"id":2,"method":"attach","params":{"target":"b"}}
+< {"id":2,"result":{"session":"B"}}
+> {"id":3,"method":"go","params":{"url":"u"},"session":"A"}
+> {"id":4,"method":"go","params":{"url":"u"},"session":"B"}
+< {"id":4,"result":{},"session":"B"}
+< {"id":3,"result":{}}
+> {"id":5,"method":"go","params":{"url":"u"},"session":"A"}
+< {"id":5,"result":{},"session":"B"}
+< {"method":"over","params":{"session":"A"}}
+> {"id":6,"method":"go","params":{"url":"u"}}
+< {"method":"over","params":{"session":"B"}}"#;
+    let found = judged("envelope", protocol, log);
+    let correlation = |line: u64| (line, "correlation".to_owned());
+    assert_eq!(found.places(), [correlation(10), correlation(12)]);
+    for finding in &found.findings {
+        let hint = finding["hint"].as_str().unwrap();
+        assert!(hint.ends_with("in the member `session` of its envelope"), "{hint}");
+    }
+}

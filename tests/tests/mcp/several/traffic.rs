@@ -94,6 +94,7 @@ impl Observer {
             let value = match &carried.place {
                 KeyPlace::Path(path) => id(at(payload, path)),
                 KeyPlace::Id => own.cloned(),
+                KeyPlace::Member(_) => None,
             };
             Some((carried.key, value?))
         })

@@ -148,7 +148,14 @@ fn what_has_come_is_taken_before_the_end() {
     parts.step_comes();
     parts.lifecycle.peer_closed();
     assert_eq!(parts.poll_linear(&mut waiter), Poll::Ready(Some(1)));
-    let early = EarlyMessage { id: None, method: "m".into(), params: None, tag: None, extension: None };
+    let early = EarlyMessage {
+        id: None,
+        method: "m".into(),
+        params: None,
+        tag: None,
+        extension: None,
+        members: crate::jsonrpc::OwnMembers::default(),
+    };
     let options = Options::new();
     parts.inbox.early_mut().hold(early, &[], &options).unwrap();
     assert!(parts.poll_linear(&mut waiter).is_pending(), "what came early may still be for the value");

@@ -1,0 +1,90 @@
+//! Keys in members of the envelope: `key session = Attached.session | session of Navigate`.
+
+use crate::ast::Name;
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
+
+/// A key in a member of the envelope that it cannot be in.
+pub const BAD_MEMBER: Code = Code("S0129");
+/// A key in a member of the envelope whose value is not known.
+pub const WITHOUT_VALUE: Code = Code("S0410");
+
+/// `params of Navigate`
+pub fn of_json_rpc(member: &Name, of: &Name) -> Diagnostic {
+    let found = Diagnostic::error(
+        BAD_MEMBER,
+        member.span,
+        format!("`{}` is a member of JSON-RPC itself", member.text),
+    )
+    .label("not one of this protocol");
+    match member.text.as_str() {
+        "params" | "result" => found.suggest(
+            format!("write `{0}` for its whole payload, or `{0}.path` for a part of it", of.text),
+            [Edit::replace(member.span.to(of.span), of.text.as_str())],
+        ),
+        _ => found.help("name a member that messages have in addition to those of JSON-RPC"),
+    }
+}
+
+/// `session of NavigateResult`
+pub fn of_reply(of: &Name, reply: &str, request: &str) -> Diagnostic {
+    let what = match of.text == reply {
+        true => format!("`{reply}` is a reply"),
+        false => format!("`{reply}`, which is in `{}`, is a reply", of.text),
+    };
+    Diagnostic::error(BAD_MEMBER, of.span, what)
+        .label("it has the members of its request")
+        .suggest(format!("write `{request}`"), [Edit::replace(of.span, request)])
+}
+
+/// `open session of Navigate`, or such a field of an `open key`: `open` is the word.
+pub fn open(open: Span, member: &Name, of: &Name) -> Diagnostic {
+    let what = format!("`{} of {}` cannot be open", member.text, of.text);
+    Diagnostic::error(BAD_MEMBER, open, what)
+        .also(member.span, "stands in the envelope")
+        .with_note(
+            "the sender takes the value from the sub-session, so a message without a sub-session would have none",
+        )
+        .suggest(
+            "delete this `open`; before a field of a payload it may stand",
+            [Edit::delete(open)],
+        )
+}
+
+/// `Navigate.session | session of Navigate`, and one member for two keys.
+pub fn twice(place: Span, message: &str, key: &str, other: Option<(&str, Span)>) -> Diagnostic {
+    match other {
+        Some((other, span)) => {
+            let what =
+                format!("`{message}` has the keys `{other}` and `{key}` in one member of its envelope");
+            Diagnostic::error(BAD_MEMBER, place, what)
+                .label("the same member")
+                .also(span, format!("the key `{other}`"))
+                .help("let one key stand for both: its value is unique in each `*` by itself")
+        }
+        None => Diagnostic::error(BAD_MEMBER, place, format!("`{message}` carries the key `{key}` twice"))
+            .label("in its envelope, and in another place, too")
+            .help("keep one of the two: the place where the peer reads the value"),
+    }
+}
+
+/// `!Navigate` where no message before it has brought what is to stand in its envelope.
+pub fn without_value(span: Span, action: &str, (key, member): (&str, &str), in_body: bool) -> Diagnostic {
+    let name = action.trim_start_matches(['!', '?']);
+    let found = Diagnostic::error(
+        WITHOUT_VALUE,
+        span,
+        format!("nothing says what the member `{member}` of `{action}` is here"),
+    )
+    .with_note("its sender takes the value from the sub-session, which has it from the payload or the id of an earlier message");
+    match in_body {
+        true => found
+            .label("some way to this step has not brought the value")
+            .help(format!("name an earlier message in `key {key}`, with the path of the value in its payload")),
+        false => found
+            .label("belongs to no sub-session")
+            .help(format!(
+                "write it in the body of the `*` whose sub-sessions it is about, or take `{name}` out of `key {key}`"
+            )),
+    }
+}

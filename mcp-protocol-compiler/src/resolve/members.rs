@@ -1,0 +1,77 @@
+//! Keys in members of the envelope: which messages have them.
+
+use mcp_protocol_machine::protocol::{self as machine, KeyIndex, KeyPlace, Kind, MessageIndex};
+
+use crate::ast::Name;
+use crate::declarations::{Meaning, Resolution};
+use crate::diagnostic::Diagnostic;
+use crate::findings::{declarations as names, members as finding};
+use crate::source::Span;
+
+/// The members that JSON-RPC has.
+const OF_JSON_RPC: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// Gives a message, or those of a group, a key in a member of their envelopes. `open` is where that word stands. The places in
+/// payloads are declared before.
+pub(super) fn declare(
+    key: KeyIndex,
+    (member, of): (&Name, &Name),
+    open: Option<Span>,
+    resolution: &mut Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    if OF_JSON_RPC.contains(&member.text.as_str()) {
+        return diagnostics.push(finding::of_json_rpc(member, of));
+    }
+    if let Some(open) = open {
+        return diagnostics.push(finding::open(open, member, of));
+    }
+    let messages: Vec<MessageIndex> = match resolution.names.get(&of.text) {
+        Some(Meaning::Message(message)) => vec![*message],
+        Some(Meaning::Group(messages)) => messages.clone(),
+        _ => return diagnostics.push(names::undefined_message(of, resolution)),
+    };
+    for index in messages {
+        match fault(key, (member, of), index, resolution) {
+            Some(found) => return diagnostics.push(found),
+            None => {
+                let declared = resolution.declarations.messages.get_mut(usize::from(index.0));
+                let Some(message) = declared else { continue };
+                let place = KeyPlace::Member(member.text.clone().into());
+                let carried = machine::MessageKey::new(key, place);
+                // Two groups may have the message.
+                if !message.table.keys.contains(&carried) {
+                    message.table.keys.to_mut().push(carried);
+                }
+            }
+        }
+    }
+}
+
+/// Why a message cannot have the key there.
+fn fault(
+    key: KeyIndex,
+    (member, of): (&Name, &Name),
+    index: MessageIndex,
+    resolution: &Resolution,
+) -> Option<Diagnostic> {
+    let declarations = &resolution.declarations;
+    let message = declarations.message(index)?;
+    let name = &message.table.name;
+    if let Kind::Reply { request } | Kind::Refusal { request } = message.table.kind {
+        return Some(finding::of_reply(of, name, declarations.message_name(request)));
+    }
+    let place = member.span.to(of.span);
+    message.table.keys.iter().find_map(|carried| {
+        let is_here = matches!(&carried.place, KeyPlace::Member(name) if **name == member.text);
+        match (carried.key == key, is_here) {
+            (true, false) => Some(finding::twice(place, name, declarations.key_name(key), None)),
+            (false, true) => {
+                let other = declarations.keys.get(usize::from(carried.key.0))?;
+                let other = Some((&*other.table.name, other.span));
+                Some(finding::twice(place, name, declarations.key_name(key), other))
+            }
+            _ => None,
+        }
+    })
+}

@@ -1,0 +1,71 @@
+//! The members of envelopes that a protocol has in addition to those of JSON-RPC: which values a message of this side has
+//! there, and what the peer has written.
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::{About, Meant, RequestId};
+
+use super::Rules;
+use crate::jsonrpc::{Envelope, LookedUp, Malformed, MessageText, NO_MEMBERS, OwnMembers};
+
+/// What a message carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carried<'m, P> {
+    /// Its params or its result.
+    pub(crate) payload: Option<P>,
+    /// The members of its envelope.
+    pub(crate) members: &'m OwnMembers,
+}
+
+/// What an error carries that no message has brought.
+pub(crate) const NOTHING: Carried<'static, &str> = Carried { payload: None, members: &NO_MEMBERS };
+
+/// The members of a message that was read. One that is there twice makes the message one that cannot be read: either value
+/// may have been meant.
+pub(crate) fn read(
+    rules: &Rules,
+    message: MessageText<'_>,
+    parsed: &mut Result<Envelope<'_, LookedUp<'_>>, Malformed>,
+) -> OwnMembers {
+    let names = rules.names.members();
+    if names.is_empty() || parsed.is_err() {
+        return OwnMembers::default();
+    }
+    OwnMembers::read(message, names).unwrap_or_else(|name| {
+        *parsed = Err(Malformed::twice(message.bytes(), &name));
+        OwnMembers::default()
+    })
+}
+
+/// The members of a request or a notification of this side. What it is meant for holds the values, or the request that it
+/// is about has them.
+pub(crate) fn of_own(rules: &Rules, message: MessageIndex, meant: Meant, about: About<'_>) -> OwnMembers {
+    let Some(table) = rules.message(message) else { return OwnMembers::default() };
+    let within = match meant {
+        Meant::SubSession(sub_session) | Meant::NewWithin(sub_session) => Some(sub_session),
+        Meant::Anything | Meant::New => None,
+    };
+    let checker = &rules.checker;
+    let of_request = match about {
+        About::Request(id) => checker.members_of(Direction::Send, id),
+        About::Token(token) => {
+            let id = checker.reported(Direction::Send, token);
+            id.map(|id| checker.members_of(Direction::Receive, id)).unwrap_or_default()
+        }
+        About::Nothing => &[],
+    };
+    let value = |wanted| {
+        let of_request = of_request.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value);
+        of_request.or_else(|| checker.key_value(within?, wanted)).cloned()
+    };
+    table.member_keys().filter_map(|(key, name)| Some((name.clone(), value(key)?))).collect()
+}
+
+/// The members of the reply to a request that runs: what the request has there.
+pub(crate) fn of_reply(rules: &Rules, request: MessageIndex, id: &RequestId) -> OwnMembers {
+    let asked = rules.checker.members_of(Direction::Receive, id);
+    let Some(table) = rules.message(request).filter(|_| !asked.is_empty()) else {
+        return OwnMembers::default();
+    };
+    let value = |wanted| asked.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.clone());
+    table.member_keys().filter_map(|(key, name)| Some((name.clone(), value(key)?))).collect()
+}
