@@ -301,6 +301,21 @@ fn a_sample_is_told_apart_by_an_optional_field_of_its_own() {
 }
 
 #[test]
+fn a_sample_is_told_apart_by_an_optional_object_that_is_not_empty() {
+    // Nothing fits the first alternative. In `b` of the second one stands the shape itself, or another one that is a number.
+    let fixed = Field::optional("b", Shape::literal("x"));
+    let first = record(vec![Field::required("a", named(1)), fixed]);
+    let inner = record(vec![
+        Field::required("c", Shape::Bool),
+        Field::required("next", union(vec![named(0), Shape::Int])),
+    ]);
+    let second = record(vec![Field::required("a", Shape::Int), Field::optional("b", inner)]);
+    let endless = record(vec![Field::required("self", named(1))]);
+    let tables = protocol(vec![("Root", union(vec![first, second])), ("Endless", endless)]);
+    assert_eq!(sample(&tables, &named(0)).unwrap(), r#"{"a":0,"b":{"c":false,"next":0}}"#);
+}
+
+#[test]
 fn a_sample_has_a_limit() {
     // Each shape has two of the next one: its sample would have 2⁴⁰ values.
     let shapes = (1..=40).map(|next| {
