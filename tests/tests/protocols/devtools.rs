@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 
 use crate::in_time;
-use devtools::client::{Incoming, Target, WatchingNext};
-use devtools::types::{
+use tabs::client::{Incoming, Target, WatchingNext};
+use tabs::types::{
     AttachParams, AttachedResult, DetachParams, DetachedParams, DiscoverParams, EvaluateParams,
     LoadEventFiredParams, NavigateParams, NavigatedResult, Version,
 };
-use devtools::{Browser, Client, Watching, server};
+use tabs::{Browser, Client, Watching, server};
 
-mod devtools {
+mod tabs {
     mcp_runtime::protocol!("protocols/devtools.session");
 }
 
@@ -40,7 +40,7 @@ async fn attach(browser: &mut Raw, target: &str, session: &str) {
     browser.say(json!({ "id": id, "result": { "sessionId": session } })).await;
 }
 
-async fn attached(client: &Client<devtools::Start>, target: &str) -> Target<Watching> {
+async fn attached(client: &Client<tabs::Start>, target: &str) -> Target<Watching> {
     let (result, tab) = client.attach(AttachParams::new(target)).await.unwrap();
     assert!(result.session_id.ends_with(target.trim_start_matches('T')));
     tab
@@ -218,7 +218,7 @@ impl server::TargetHandler for Page {
         &self,
         _: server::Context,
         _: EvaluateParams,
-    ) -> Result<devtools::types::EvaluatedResult, RpcError> {
+    ) -> Result<tabs::types::EvaluatedResult, RpcError> {
         Err(RpcError::internal_error("nothing is evaluated here"))
     }
 
@@ -228,7 +228,7 @@ impl server::TargetHandler for Page {
 }
 
 /// Attaches a target, whose events come with its session.
-async fn serve(target: server::Target<devtools::BeforeAttached>, session: &str, frame: &'static str) {
+async fn serve(target: server::Target<tabs::BeforeAttached>, session: &str, frame: &'static str) {
     let target = target.send_attached(AttachedResult::new(session)).await.unwrap();
     target.send_load_event_fired(LoadEventFiredParams::new(1)).await.unwrap();
     target.incoming().serve(Page(frame)).await;
@@ -302,8 +302,8 @@ async fn a_browser_answers_with_the_session_of_the_command() {
 async fn sessions_without_types_have_the_member_too() {
     in_time(async {
         let (near, far) = duplex();
-        let mut client = CheckedSession::start(near, &devtools::PROTOCOL, Side::Client, Options::new());
-        let mut browser = CheckedSession::start(far, &devtools::PROTOCOL, Side::Server, Options::new());
+        let mut client = CheckedSession::start(near, &tabs::PROTOCOL, Side::Client, Options::new());
+        let mut browser = CheckedSession::start(far, &tabs::PROTOCOL, Side::Server, Options::new());
         let params = json!({ "targetId": "T1", "flatten": true });
         let mut tab = client.open("Target.attachToTarget", &params).await.unwrap();
         let Event::Opened { session: mut target, id, .. } = browser.next().await.unwrap() else { panic!() };
@@ -324,7 +324,7 @@ async fn sessions_without_types_have_the_member_too() {
 
 #[test]
 fn an_observer_reads_the_member() {
-    let mut observer = Observer::new(&devtools::PROTOCOL, Options::new()).unwrap();
+    let mut observer = Observer::new(&tabs::PROTOCOL, Options::new()).unwrap();
     let mut see = |sender, message: Value| {
         let text = message.to_string();
         let said = observer.observe(sender, text.as_bytes());
