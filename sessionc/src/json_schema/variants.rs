@@ -22,26 +22,33 @@ pub(super) struct VariantNames {
 }
 
 impl VariantNames {
-    /// Takes the names that a schema has for the values that it lists.
-    pub(super) fn learn(&mut self, schema: &Tree) {
-        if let Some(value) = schema.get("const") {
-            self.name(value, schema.get("title"));
-        }
+    /// Takes the names that a schema has for the values of its `enum`.
+    pub(super) fn learn_enum(&mut self, schema: &Tree) {
         let names = NAME_LISTS.iter().find_map(|key| schema.get(key)).map(Tree::elements).unwrap_or_default();
-        for (value, name) in schema.get("enum").map(Tree::elements).unwrap_or_default().iter().zip(names) {
-            self.name(value, Some(name));
+        let values = schema.get("enum").map(Tree::elements).unwrap_or_default();
+        for (place, value) in values.iter().enumerate() {
+            self.name(value, names.get(place));
         }
     }
 
+    /// Takes the title of an alternative that is one value. That of any other value is of its field: some generators repeat
+    /// there what the field is called.
+    pub(super) fn learn_alternative(&mut self, schema: &Tree) {
+        if let Some(value) = schema.get("const") {
+            self.name(value, schema.get("title"));
+        }
+    }
+
+    /// A value may have this name. One without a name in another place may be called otherwise there.
     fn name(&mut self, value: &Tree, name: Option<&Tree>) {
         let Some(literal) = value.literal().filter(|literal| !matches!(literal, Literal::Bool(_))) else {
             return;
         };
-        let Some(name) = name.and_then(Tree::as_text).and_then(variant) else { return };
+        let name = name.and_then(Tree::as_text).and_then(variant);
         self.names
             .entry(literal)
-            .and_modify(|known| *known = known.take().filter(|known| *known == name))
-            .or_insert(Some(name));
+            .and_modify(|known| *known = known.take().filter(|known| Some(known) == name.as_ref()))
+            .or_insert(name);
     }
 
     /// The name of each alternative of a union, where it has one that no other has. Next to shapes with names of their own,
