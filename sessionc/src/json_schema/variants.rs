@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use mcp_protocol_compiler::parser::words::is_reserved;
 use mcp_protocol_machine::protocol::Literal;
 
-use super::item::Written;
 use super::tree::Tree;
 use super::words::pascal;
 
@@ -51,27 +50,9 @@ impl VariantNames {
             .or_insert(name);
     }
 
-    /// The name of each alternative of a union, where it has one that no other has. Next to shapes with names of their own,
-    /// after which their variants are called, there is none.
-    pub(super) fn of(&self, parts: &[Written]) -> Vec<Option<String>> {
-        let has_own_names = |part: &Written| {
-            matches!(part, Written::Named(_) | Written::Record(_) | Written::Tuple(_) | Written::Union(_))
-        };
-        if parts.len() < 2 || parts.iter().any(has_own_names) {
-            return vec![None; parts.len()];
-        }
-        let names = parts.iter().map(|part| match part {
-            Written::Literal(value) => (Some(by_itself(value)), self.names.get(value).cloned().flatten()),
-            _ => (None, None),
-        });
-        let names: Vec<(Option<String>, Option<String>)> =
-            names.map(|(own, said)| (own.clone(), said.filter(|said| Some(said) != own.as_ref()))).collect();
-        let mut taken = HashMap::from([("Other", 1)]);
-        for name in names.iter().flat_map(|(own, said)| [own, said]).flatten() {
-            *taken.entry(name.as_str()).or_default() += 1;
-        }
-        let is_alone = |name: &&String| taken.get(name.as_str()) == Some(&1);
-        names.iter().map(|(_, said)| said.as_ref().filter(is_alone).cloned()).collect()
+    /// The name of a value.
+    pub(super) fn of(&self, value: &Literal) -> Option<&str> {
+        self.names.get(value)?.as_deref()
     }
 }
 
@@ -83,14 +64,4 @@ fn variant(title: &str) -> Option<String> {
         && title.is_ascii()
         && title.starts_with(|first: char| first.is_ascii_alphabetic());
     is_name.then(|| pascal(&title)).filter(|name| !is_reserved(name))
-}
-
-/// What the variant of a value is called that has no name.
-fn by_itself(value: &Literal) -> String {
-    match value {
-        Literal::Text(text) => pascal(text),
-        Literal::Int(number) if *number < 0 => format!("Minus{}", number.unsigned_abs()),
-        Literal::Int(number) => format!("V{number}"),
-        Literal::Bool(value) => pascal(&value.to_string()),
-    }
 }
