@@ -38,7 +38,8 @@ fn first_of_command<'a>(words: &'a [String], word: &'a str) -> &'a str {
             let is_named =
                 before.iter().any(|one| one.starts_with(TAKES_A_NAME)) || option.starts_with(TAKES_A_NAME);
             let is_value = option.starts_with('-') && !option.contains('=');
-            if is_named && !is_value && !first.starts_with('-') { first } else { word }
+            let is_command = !first.starts_with('-') && !first.ends_with(".session");
+            if is_named && !is_value && is_command { first } else { word }
         }
         _ => word,
     }
@@ -58,9 +59,10 @@ pub(crate) fn with_advice(mut error: Error) -> Error {
         _ => return error,
     };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    if usage.contains(TAKES_A_SERVER) && !word.starts_with('-') {
-        let words: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
-        let first = first_of_command(&words, word);
+    let words: Vec<String> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    let first = first_of_command(&words, word);
+    // An option may be one of the server: `npx -y`.
+    if usage.contains(TAKES_A_SERVER) && !first.starts_with('-') {
         let advice =
             StyledStr::from(format!("to start a server, write its command after `--`: `-- {first} …`"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));

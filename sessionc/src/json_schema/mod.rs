@@ -16,6 +16,7 @@ mod read;
 mod tests;
 mod text;
 mod tree;
+mod union_names;
 mod variants;
 mod words;
 mod write;

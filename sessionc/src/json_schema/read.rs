@@ -181,7 +181,6 @@ impl<'s> SchemaReader<'s> {
                 return Written::Any;
             }
         }
-        self.variants.learn(schema);
         let mut parts = vec![self.by_type(schema)];
         if let Some(target) = schema.get("$ref").and_then(Tree::as_text) {
             parts.push(self.reference(target));
@@ -190,6 +189,7 @@ impl<'s> SchemaReader<'s> {
             parts.push(self.value(value));
         }
         if let Some(values) = schema.get("enum") {
+            self.variants.learn_enum(schema);
             let values = values.elements().iter().map(|value| self.value(value)).collect();
             parts.push(Written::union(values));
         }
@@ -198,6 +198,7 @@ impl<'s> SchemaReader<'s> {
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(alternatives) = schema.get(keyword) {
+                alternatives.elements().iter().for_each(|part| self.variants.learn_alternative(part));
                 let alternatives = alternatives.elements().iter().map(|part| self.shape(part)).collect();
                 parts.push(Written::union(alternatives));
             }

@@ -4,6 +4,7 @@ use mcp_protocol_compiler::lexer::quote;
 use mcp_protocol_machine::protocol::Literal;
 
 use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
+use super::union_names;
 use super::variants::VariantNames;
 
 /// The items as they stand in a file; `sessionc fmt` lays them out.
@@ -43,7 +44,9 @@ fn shape(variants: &VariantNames, written: &Written) -> String {
         Written::Map(of) => format!("map {}", part(variants, of)),
         Written::Record(written) => record(variants, written),
         Written::Union(parts) => {
-            let names = variants.of(parts).into_iter().map(|name| name.map(|name| format!(" as {name}")));
+            let names = union_names::names(variants, parts)
+                .into_iter()
+                .map(|name| name.map(|name| format!(" as {name}")));
             let parts = parts.iter().zip(names);
             let parts = parts.map(|(written, name)| part(variants, written) + &name.unwrap_or_default());
             parts.collect::<Vec<_>>().join(" | ")

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use mcp_protocol_compiler::parser::words::is_reserved;
 use mcp_protocol_machine::protocol::Literal;
 
-use super::item::Written;
 use super::tree::Tree;
 use super::words::pascal;
 
@@ -22,49 +21,38 @@ pub(super) struct VariantNames {
 }
 
 impl VariantNames {
-    /// Takes the names that a schema has for the values that it lists.
-    pub(super) fn learn(&mut self, schema: &Tree) {
-        if let Some(value) = schema.get("const") {
-            self.name(value, schema.get("title"));
-        }
+    /// Takes the names that a schema has for the values of its `enum`.
+    pub(super) fn learn_enum(&mut self, schema: &Tree) {
         let names = NAME_LISTS.iter().find_map(|key| schema.get(key)).map(Tree::elements).unwrap_or_default();
-        for (value, name) in schema.get("enum").map(Tree::elements).unwrap_or_default().iter().zip(names) {
-            self.name(value, Some(name));
+        let values = schema.get("enum").map(Tree::elements).unwrap_or_default();
+        for (place, value) in values.iter().enumerate() {
+            self.name(value, names.get(place));
         }
     }
 
+    /// Takes the title of an alternative that is one value. That of any other value is of its field: some generators repeat
+    /// there what the field is called.
+    pub(super) fn learn_alternative(&mut self, schema: &Tree) {
+        if let Some(value) = schema.get("const") {
+            self.name(value, schema.get("title"));
+        }
+    }
+
+    /// A value may have this name. One without a name in another place may be called otherwise there.
     fn name(&mut self, value: &Tree, name: Option<&Tree>) {
         let Some(literal) = value.literal().filter(|literal| !matches!(literal, Literal::Bool(_))) else {
             return;
         };
-        let Some(name) = name.and_then(Tree::as_text).and_then(variant) else { return };
+        let name = name.and_then(Tree::as_text).and_then(variant);
         self.names
             .entry(literal)
-            .and_modify(|known| *known = known.take().filter(|known| *known == name))
-            .or_insert(Some(name));
+            .and_modify(|known| *known = known.take().filter(|known| Some(known) == name.as_ref()))
+            .or_insert(name);
     }
 
-    /// The name of each alternative of a union, where it has one that no other has. Next to shapes with names of their own,
-    /// after which their variants are called, there is none.
-    pub(super) fn of(&self, parts: &[Written]) -> Vec<Option<String>> {
-        let has_own_names = |part: &Written| {
-            matches!(part, Written::Named(_) | Written::Record(_) | Written::Tuple(_) | Written::Union(_))
-        };
-        if parts.len() < 2 || parts.iter().any(has_own_names) {
-            return vec![None; parts.len()];
-        }
-        let names = parts.iter().map(|part| match part {
-            Written::Literal(value) => (Some(by_itself(value)), self.names.get(value).cloned().flatten()),
-            _ => (None, None),
-        });
-        let names: Vec<(Option<String>, Option<String>)> =
-            names.map(|(own, said)| (own.clone(), said.filter(|said| Some(said) != own.as_ref()))).collect();
-        let mut taken = HashMap::from([("Other", 1)]);
-        for name in names.iter().flat_map(|(own, said)| [own, said]).flatten() {
-            *taken.entry(name.as_str()).or_default() += 1;
-        }
-        let is_alone = |name: &&String| taken.get(name.as_str()) == Some(&1);
-        names.iter().map(|(_, said)| said.as_ref().filter(is_alone).cloned()).collect()
+    /// The name of a value.
+    pub(super) fn of(&self, value: &Literal) -> Option<&str> {
+        self.names.get(value)?.as_deref()
     }
 }
 
@@ -76,14 +64,4 @@ fn variant(title: &str) -> Option<String> {
         && title.is_ascii()
         && title.starts_with(|first: char| first.is_ascii_alphabetic());
     is_name.then(|| pascal(&title)).filter(|name| !is_reserved(name))
-}
-
-/// What the variant of a value is called that has no name.
-fn by_itself(value: &Literal) -> String {
-    match value {
-        Literal::Text(text) => pascal(text),
-        Literal::Int(number) if *number < 0 => format!("Minus{}", number.unsigned_abs()),
-        Literal::Int(number) => format!("V{number}"),
-        Literal::Bool(value) => pascal(&value.to_string()),
-    }
 }

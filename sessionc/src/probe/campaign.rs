@@ -292,31 +292,35 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
         async move { setup.scout(&target).await }
     });
     let mut scouted = side_by_side(settings.jobs, work).await;
-    all_strays.extend(by_shorter_ways(setup, &mut open, &mut scouted, settings).await);
+    // A state in which the server has answered nothing yet is easy to reach.
+    let is_answered = |target: &Target| target.moves.iter().any(|step| step.sender == Side::Server);
+    let mut waited_for = open.iter().zip(&scouted).filter(|(target, _)| is_answered(target)).peekable();
+    // A server that was waited for each time has nothing to say to another message either, and the time would pass again.
+    let is_mute = waited_for.peek().is_some()
+        && waited_for.all(|(_, it)| it.permitted.as_ref().is_err_and(|missed| missed.is_silence));
+    if !is_mute {
+        all_strays.extend(by_shorter_ways(setup, &mut open, &mut scouted, settings).await);
+    }
     // What the server has to do with is said first.
     let over_http = matches!(setup.address, Address::Url(_));
     let is_tried = |target: &Target| !(over_http && target.hindered_by_http(&setup.protocol).is_some());
     let (mut failure, mut hindered) = (None, None);
-    let mut is_silent = false;
     for (target, scouted) in open.into_iter().zip(scouted) {
         let Scouted { permitted, strays } = scouted;
         all_strays.extend(strays);
         match permitted {
             Ok(permitted) => known.push((target, Some(permitted))),
-            Err(Missed { why, written, is_silence }) => {
+            Err(Missed { why, written, .. }) => {
                 let place = if is_tried(&target) { &mut failure } else { &mut hindered };
-                is_silent |= is_silence;
                 place.get_or_insert_with(|| Failure::NoSession(why.clone(), written));
                 not_reached.push((target.name, why));
             }
         }
     }
-    // A state in which the server has answered nothing yet is easy to reach.
-    let is_answered = |(target, _): &Known| target.moves.iter().any(|step| step.sender == Side::Server);
-    let came_nowhere = settings.state.is_none() && !known.iter().any(is_answered);
+    let came_nowhere = settings.state.is_none() && !known.iter().any(|(target, _)| is_answered(target));
     if let Some(failure) = failure.or(hindered).filter(|_| came_nowhere) {
         // A server that refuses what opens each sub-session may answer other requests.
-        if is_silent || !answers(setup).await {
+        if is_mute || !answers(setup).await {
             return Err(failure);
         }
     }
@@ -336,9 +340,7 @@ async fn by_shorter_ways(
     scouted: &mut [Scouted],
     settings: &Settings,
 ) -> Vec<Stray> {
-    let is_missed = |(_, scouted): &(&Target, &Scouted)| {
-        scouted.permitted.as_ref().is_err_and(|missed| !missed.is_silence)
-    };
+    let is_missed = |(_, scouted): &(&Target, &Scouted)| scouted.permitted.is_err();
     let missed = targets.iter().zip(scouted.iter()).filter(is_missed);
     let bodies: BTreeSet<StateIndex> = missed.filter_map(|(target, _)| target.body).collect();
     let again: Vec<_> = targets

@@ -63,6 +63,11 @@ impl<'a> UnplacedMessage<'a> {
         Some(UnplacedMessage { said, message, method: head.into_method(), names })
     }
 
+    /// What it asks for or notifies of; nothing for a reply.
+    pub(super) fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
     /// Whether it is a request of the client.
     pub(super) fn is_clients_request(&self) -> bool {
         self.said.sender == Side::Client && matches!(self.names, MessageName::Request(_))

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use mcp_runtime::observer::MessageText;
 
 use super::beginnings::{Beginnings, Begun, Held};
+use super::doubts::Doubts;
 use super::finding::Finding;
 use super::fit::{Fit, UnplacedMessage};
 use super::formats::record::{Place, RecordKind};
@@ -44,7 +45,7 @@ pub(super) struct Lane {
     /// The lines in which sessions begin that may be the ones before them, opened twice.
     reopened: Vec<u64>,
     /// What is wrong with messages that are of the last session, unless one before it still goes on.
-    doubtful: Vec<Finding>,
+    doubts: Doubts,
 }
 
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl Lane {
             strange: 0,
             begun: 0,
             reopened: Vec::new(),
-            doubtful: Vec::new(),
+            doubts: Doubts::default(),
         }
     }
 
@@ -236,15 +237,11 @@ impl Lane {
         let (LaneState::Session(last), Some(before)) = (&self.heard, self.before.get(place)) else { return };
         let Some(unplaced) = UnplacedMessage::of(said, message) else { return };
         if !unplaced.is_servers_own() || unplaced.fit(before, self.at_once) > Fit::Perhaps {
-            return self.doubtful.clear();
+            return self.doubts.clear();
         }
-        if self.at_once || !last.is_open() || self.doubtful.len() >= NAMED {
-            return;
+        if let Some(method) = unplaced.method().filter(|_| !self.at_once && last.is_open()) {
+            self.doubts.note(method, last, said, message);
         }
-        let mut found = Vec::new();
-        last.clone().take_here(said, message, &mut found);
-        found.retain(|one: &Finding| self.doubtful.iter().all(|known| known.message != one.message));
-        self.doubtful.append(&mut found);
     }
 
     /// Sessions go on at the same time, of which one begins in this line.
@@ -253,7 +250,7 @@ impl Lane {
             return;
         }
         self.at_once = true;
-        self.doubtful.clear();
+        self.doubts.clear();
         summary.not_observed(wording::overlapping_sessions(line));
         self.before.iter_mut().for_each(|session| session.note_overlap());
         self.reopening.iter_mut().for_each(|reopening| reopening.session_mut().note_overlap());
@@ -312,7 +309,7 @@ impl Lane {
     /// Ends the sessions before the last one, and says what is not known of where they end.
     fn end_before(&mut self, found: &mut Vec<Finding>, summary: &mut Summary) {
         self.decide_reopening(found, summary);
-        self.doubtful.drain(..).for_each(|finding| summary.emit(Some(finding), found));
+        self.doubts.take().for_each(|finding| summary.emit(Some(finding), found));
         for mut session in self.left.take().into_iter().chain(self.before.drain(..)) {
             if let LaneState::Session(last) = &self.heard {
                 session.note_other(last);

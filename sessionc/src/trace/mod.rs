@@ -6,7 +6,7 @@
 //! - `lines.rs`: the lines of a log. `formats/`: recognises how a log is written, and finds the messages in it.
 //! - `direction.rs`: who sends a message, where the log does not say it. `methods.rs`: which side sends which method.
 //! - `lanes.rs`: the sessions of a log. `lane.rs`: those with one name, or without. `beginnings.rs` and `reopening.rs`: where
-//!   they begin. `fit.rs`: which of them a message belongs to. `session.rs`: one session, judged message by message.
+//!   they begin. `fit.rs`: which of them a message belongs to. `doubts.rs`: what is wrong if it belongs to the other. `session.rs`: one session, judged message by message.
 //!   `ending.rs`: what is found when it is over.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
 //!   `stream_progress.rs`: their progress in each stream. `request_faults.rs`: cancels and reports on requests that the checker
@@ -24,6 +24,7 @@ mod batch;
 mod beginnings;
 pub(crate) mod causes;
 mod direction;
+mod doubts;
 mod ending;
 mod fallback;
 pub(crate) mod finding;

@@ -446,6 +446,14 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
     for command in ["probe", "guard"] {
         let run = folder.run(&[command, "--protocol", "mcp", "node", "server.js"]);
         assert!(run.err.contains("`-- node …`\n"), "{}", run.err);
+        let run = folder.run(&[command, "--protocol", "mcp", "npx", "-y", "server"]);
+        assert!(run.err.contains("`-- npx …`\n"), "{}", run.err);
+        for unknown in
+            [&["--protocol", "mcp", "--nonsense"][..], &["good.session", "--protocol", "mcp", "--nonsense"]]
+        {
+            let run = folder.run(&[&[command], unknown].concat());
+            assert!(!run.err.contains("after `--`"), "{}", run.err);
+        }
         let run = folder.run(&[command, "--protocol", "mcp", "node"]);
         let said = "leave out `node` or `--protocol`; if `node` is the command of a server, write `-- node`";
         assert!(run.err.contains(said), "{}", run.err);

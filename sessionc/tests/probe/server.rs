@@ -162,6 +162,7 @@ pub(crate) fn serve(manner: &str) {
         println!("the counter is ready");
     }
     let mut session = match manner.split_once(' ') {
+        Some(("deaf", "downloads")) => Session::of(DOWNLOADS, "correct"),
         Some((manner, "chain")) => Session::of(CHAIN, manner),
         Some((manner, "downloads")) => Session::of(DOWNLOADS, manner),
         Some((_, other)) => panic!("`{other}` is not a protocol"),
@@ -176,6 +177,10 @@ pub(crate) fn serve(manner: &str) {
         let is_shutdown =
             serde_json::from_slice::<Value>(&line).is_ok_and(|line| line["method"] == "shutdown");
         if is_shutdown {
+            if manner.starts_with("deaf") {
+                // It is there, and says nothing more.
+                std::io::copy(&mut input, &mut std::io::sink()).unwrap();
+            }
             return;
         }
         line.clear();

@@ -317,6 +317,14 @@ fn titles_of_values_are_names_of_variants() {
         "a":{"oneOf":[{"const":1,"title":"Ok"},{"const":2,"title":"Bad"}]},
         "b":{"oneOf":[{"const":1,"title":"On"},{"const":3,"title":"Off"}]}}}}}"#;
     assert_eq!(shapes(two).trim(), "type Pair = {\na: 1 | 2 as Bad,\nb: 1 | 3 as Off\n}");
+    // One without a name elsewhere may be something else there, and the title of a field is not the name of its value.
+    let elsewhere = r#"{"$defs":{"Pair":{"type":"object","required":["a","b"],"properties":{
+        "a":{"oneOf":[{"const":1,"title":"Ok"},{"const":2,"title":"Bad"}]},
+        "b":{"enum":[1,3]}}}}}"#;
+    assert_eq!(shapes(elsewhere).trim(), "type Pair = {\na: 1 | 2 as Bad,\nb: 1 | 3\n}");
+    let field = r#"{"$defs":{"Pair":{"type":"object","required":["kind","mode"],"properties":{
+        "kind":{"const":"a","title":"Kind"},"mode":{"enum":["a","b"],"title":"Mode"}}}}}"#;
+    assert_eq!(shapes(field).trim(), "type Pair = {\nkind: \"a\",\nmode: \"a\" | \"b\"\n}");
     let named = r##"{"$defs":{"Ok":{"type":"object","properties":{"a":{}}},
         "Shape":{"oneOf":[{"const":1,"title":"Ok"},{"$ref":"#/$defs/Ok"}]}}}"##;
     assert!(shapes(named).contains("type Shape = 1 | Ok\n"), "{}", shapes(named));

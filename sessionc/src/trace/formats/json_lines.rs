@@ -9,7 +9,7 @@ use super::envelope::{EnvelopeParts, is_envelope, read_parts};
 use super::logged::{self, LoggedText};
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
 
-/// Finds the message in a line. Returns a text that the line has in its place, if there is one.
+/// Finds the message in a line. Returns the texts that the line has in its place.
 ///
 /// # Errors
 /// What is wrong with the line.
@@ -18,12 +18,15 @@ pub(super) fn read(
     line: &[u8],
     json: &mut JsonReader,
     reader: &mut impl LogReader,
-) -> Result<Option<LoggedText>, String> {
+) -> Result<Vec<LoggedText>, String> {
     if line.starts_with(b"[") && has_envelopes(line) {
-        let mut read_all = Ok(None);
+        let mut read_all = Ok(Vec::new());
         for_each_element(line, |element| {
-            let element = read_object(place, element.get(), json, reader);
-            read_all = std::mem::replace(&mut read_all, Ok(None)).and(element);
+            match (read_object(place, element.get(), json, reader), &mut read_all) {
+                (Ok(texts), Ok(all)) => all.extend(texts),
+                (element, Ok(_)) => read_all = element,
+                (_, Err(_)) => {}
+            }
         })
         .map_err(|error| problem(&error))?;
         return read_all;
@@ -37,7 +40,7 @@ pub(super) fn read(
             kind: RecordKind::Sent,
             message: line.into(),
         });
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
     read_object(place, line, json, reader)
@@ -49,7 +52,7 @@ fn read_object(
     line: &str,
     json: &mut JsonReader,
     reader: &mut impl LogReader,
-) -> Result<Option<LoggedText>, String> {
+) -> Result<Vec<LoggedText>, String> {
     if line.starts_with('[') {
         return Err("the list has a list and envelopes".to_owned());
     }
@@ -63,7 +66,7 @@ pub(super) fn read_value(
     line: &str,
     value: Option<JsonValue<'_>>,
     reader: &mut impl LogReader,
-) -> Result<Option<LoggedText>, String> {
+) -> Result<Vec<LoggedText>, String> {
     let parts = EnvelopeParts::of(line, value).map_err(|error| problem(&error))?;
     match value {
         Some(value) if !parts.seems_message && (!parts.is_envelope() || parts.has_words()) => {
@@ -72,7 +75,7 @@ pub(super) fn read_value(
         _ => {
             let object = || value.map_or(line.as_bytes().into(), MessageText::from);
             read_parts(place, object, &parts, reader);
-            Ok(None)
+            Ok(Vec::new())
         }
     }
 }

@@ -5,13 +5,14 @@ use serde_json::Value;
 
 use super::envelope::{EnvelopeParts, read_parts};
 use super::journal;
-use super::record::{LogReader, Place};
+use super::record::{Broken, LogReader, Place};
 use super::said_around::SaidAround;
 
 /// What a line has in place of a message: programs write what they log for people as a member of an object, too.
 #[derive(Debug)]
 pub(super) struct LoggedText {
-    pub(super) text: String,
+    /// Otherwise why it is not read.
+    pub(super) text: Result<String, String>,
     pub(super) said: SaidAround,
 }
 
@@ -21,17 +22,19 @@ const BYTES_OF_MARK: &[u8] = b"22:6a:73:6f:6e:72:70:63:22";
 /// How deep in what a program logs a message is looked for.
 const DEEPEST: usize = 4;
 
-/// Finds the message in an object that is not a message, as it may be a member of what a program logs.
+/// Finds the message in an object that is not a message, as it may be a member of what a program logs. Returns the texts
+/// that the object has in its place.
 #[cold]
 pub(super) fn read(
     place: Place,
     object: JsonValue<'_>,
     parts: &EnvelopeParts<'_>,
     reader: &mut impl LogReader,
-) -> Result<Option<LoggedText>, String> {
+) -> Result<Vec<LoggedText>, String> {
     if let Some(text) = journal::text(object)? {
         let said = SaidAround::default();
-        return Ok(Some(text).filter(|text| text.contains("jsonrpc")).map(|text| LoggedText { text, said }));
+        let text = Some(text).filter(|text| text.contains("jsonrpc"));
+        return Ok(text.map(|text| LoggedText { text: Ok(text), said }).into_iter().collect());
     }
     if memchr::memmem::find(object.written().as_bytes(), BYTES_OF_MARK).is_some() {
         return Err("the object shows the bytes of a message as numbers: `tshark -r FILE -q -z follow,tcp,ascii,0` writes the \
@@ -44,12 +47,11 @@ pub(super) fn read(
         if words.is_some() || parts.seems_request {
             read_parts(place, || object.into(), parts, reader);
         }
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    match find_logged(place, object, &SaidAround::default(), DEEPEST, reader) {
-        FoundLogged::Message => Ok(None),
-        FoundLogged::Text(text) => Ok(Some(text)),
-        FoundLogged::Nothing => Err(match path_of_list(object.written()) {
+    let found = find(object, &SaidAround::default(), DEEPEST);
+    if found.iter().all(|one| matches!(one, FoundLogged::Unread { .. })) {
+        return Err(match path_of_list(object.written()) {
             Some(path) => format!(
                 "the object has messages in a list: write each element of it on a line of its own, as \
                  `jq -c '{path}' FILE | sessionc trace … -` does"
@@ -57,8 +59,28 @@ pub(super) fn read(
             None => "the object has a message in it, and not as a member: write the message on the line, or \
                      as `msg` with its `dir`"
                 .to_owned(),
-        }),
+        });
     }
+    // Texts are read later, and what follows one of them stays behind it.
+    if found.iter().any(|one| matches!(one, FoundLogged::Text(_))) {
+        return Ok(found.into_iter().map(FoundLogged::into_text).collect());
+    }
+    // Which replies may be in what is not read, its place says.
+    let has_gap = found.iter().any(|one| matches!(one, FoundLogged::Unread { .. }));
+    for (entry, one) in (1..).zip(found) {
+        let place = if has_gap { Place { entry: Some(entry), ..place } } else { place };
+        match one {
+            FoundLogged::Message(value, said) => {
+                let parts = EnvelopeParts::of_value(value).unwrap_or_default();
+                read_parts(place, || value.into(), &parts, &mut said.fill(reader));
+            }
+            FoundLogged::Text(_) => {}
+            FoundLogged::Unread { member, is_list } => {
+                reader.broken(Broken { place, may_be_message: true, problem: unread(member, is_list) });
+            }
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// The elements of the lists in which an object has messages, as `jq` names them: `.hits.hits[]`.
@@ -93,11 +115,16 @@ fn path_of_list(object: &str) -> Option<String> {
     (!path.is_empty()).then_some(path)
 }
 
-enum FoundLogged {
-    /// It was a message, and was taken.
-    Message,
+/// A place in an object at which it has a message.
+enum FoundLogged<'a> {
+    /// It is a message, or an envelope with one.
+    Message(JsonValue<'a>, SaidAround),
     Text(LoggedText),
-    Nothing,
+    /// A message is in this member, and not where one is looked for.
+    Unread {
+        member: &'static str,
+        is_list: bool,
+    },
 }
 
 /// The members under which programs log what was asked, and what was answered.
@@ -105,96 +132,98 @@ const EXCHANGED: [[&str; 4]; 2] =
     [["request", "req", "requestBody", "request_body"], ["response", "res", "responseBody", "response_body"]];
 
 /// Looks for a message among the members of an object, then for a text with one, then in its objects. An object may have
-/// a request and the reply to it.
-fn find_logged(
-    place: Place,
-    object: JsonValue<'_>,
-    around: &SaidAround,
-    deepest: usize,
-    reader: &mut impl LogReader,
-) -> FoundLogged {
+/// a request and the reply to it, in this order.
+fn find<'a>(object: JsonValue<'a>, around: &SaidAround, deepest: usize) -> Vec<FoundLogged<'a>> {
     let own = EnvelopeParts::of_value(object);
     let said = own.as_ref().and_then(EnvelopeParts::said).unwrap_or_else(|| around.clone());
     if let [Some(request), Some(reply)] = EXCHANGED.map(|names| exchanged(object, names)) {
-        let request = find_in_member(place, request, &said, deepest, reader);
-        return request.and(|| find_in_member(place, reply, &said, deepest, reader));
+        return [request, reply]
+            .into_iter()
+            .flat_map(|(name, it)| find_part(name, it, &said, deepest))
+            .collect();
     }
-    if object.members().any(|(_, member)| take_message(place, member, &said, reader)) {
-        return FoundLogged::Message;
+    if let Some((_, message)) = object.members().find(|(_, member)| is_message(*member)) {
+        return vec![FoundLogged::Message(message, said)];
     }
-    let mut texts = object.members().filter_map(|(_, member)| text_of(member, &said));
-    if let Some(text) = texts.next() {
-        return FoundLogged::Text(text);
+    if let Some(text) = object.members().find_map(|(_, member)| text_of(member, &said)) {
+        return vec![FoundLogged::Text(text)];
     }
-    for (_, member) in object.members().filter(|_| deepest > 1) {
-        match find_logged(place, member, &said, deepest - 1, reader) {
-            FoundLogged::Nothing => {}
-            found => return found,
-        }
-    }
-    FoundLogged::Nothing
+    let inside = object.members().filter(|_| deepest > 1);
+    inside
+        .map(|(_, member)| find(member, &said, deepest - 1))
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
 }
 
 /// The member of an object with one of these names, if a message seems to be in it.
-fn exchanged<'a>(object: JsonValue<'a>, names: [&str; 4]) -> Option<JsonValue<'a>> {
-    let mut members = object.members().filter(|(name, _)| names.contains(&&**name));
-    members.find_map(|(_, member)| member.written().contains("jsonrpc").then_some(member))
+fn exchanged<'a>(object: JsonValue<'a>, names: [&'static str; 4]) -> Option<(&'static str, JsonValue<'a>)> {
+    object.members().find_map(|(key, member)| {
+        let name = names.into_iter().find(|name| *name == key)?;
+        member.written().contains("jsonrpc").then_some((name, member))
+    })
 }
 
-/// The same in a member of an object.
-fn find_in_member(
-    place: Place,
-    member: JsonValue<'_>,
+/// What is found in one of the two parts of an exchange. The other one does not excuse what is not found there.
+fn find_part<'a>(
+    member: &'static str,
+    value: JsonValue<'a>,
     said: &SaidAround,
     deepest: usize,
-    reader: &mut impl LogReader,
-) -> FoundLogged {
-    match text_of(member, said) {
-        _ if take_message(place, member, said, reader) => FoundLogged::Message,
-        Some(text) => FoundLogged::Text(text),
-        None if deepest > 1 => find_logged(place, member, said, deepest - 1, reader),
-        None => FoundLogged::Nothing,
+) -> Vec<FoundLogged<'a>> {
+    if is_message(value) {
+        return vec![FoundLogged::Message(value, said.clone())];
+    }
+    if let Some(text) = text_of(value, said) {
+        return vec![FoundLogged::Text(text)];
+    }
+    let found = if deepest > 1 { find(value, said, deepest - 1) } else { Vec::new() };
+    match found.is_empty() {
+        true => vec![FoundLogged::Unread { member, is_list: path_of_list(value.written()).is_some() }],
+        false => found,
     }
 }
 
-/// Takes a value that is a message, or an envelope with one. Returns whether it is.
-fn take_message(place: Place, value: JsonValue<'_>, said: &SaidAround, reader: &mut impl LogReader) -> bool {
+/// Whether a value is a message, or an envelope with one.
+fn is_message(value: JsonValue<'_>) -> bool {
     let parts = EnvelopeParts::of_value(value);
-    let is_one = |parts: &EnvelopeParts<'_>| parts.seems_message || parts.is_envelope() && !parts.has_words();
-    let Some(parts) = parts.filter(is_one) else { return false };
-    read_parts(place, || value.into(), &parts, &mut said.fill(reader));
-    true
+    parts.is_some_and(|parts| parts.seems_message || parts.is_envelope() && !parts.has_words())
 }
 
 /// The text that a value is, if a message seems to be in it.
 fn text_of(value: JsonValue<'_>, said: &SaidAround) -> Option<LoggedText> {
     let text = value.text().filter(|text| text.contains("jsonrpc"))?;
-    Some(LoggedText { text: text.into_owned(), said: said.clone() })
+    Some(LoggedText { text: Ok(text.into_owned()), said: said.clone() })
 }
 
-impl FoundLogged {
-    /// This, and what is found after it.
-    fn and(self, next: impl FnOnce() -> FoundLogged) -> FoundLogged {
-        let FoundLogged::Text(mut text) = self else {
-            return match (self, next()) {
-                (found, FoundLogged::Nothing) => found,
-                (_, found) => found,
-            };
-        };
-        // Each message of a text has a line of its own.
-        if let FoundLogged::Text(more) = next() {
-            text.text.push('\n');
-            text.text.push_str(&more.text);
+impl FoundLogged<'_> {
+    fn into_text(self) -> LoggedText {
+        match self {
+            FoundLogged::Message(value, said) => LoggedText { text: Ok(value.written().to_owned()), said },
+            FoundLogged::Text(text) => text,
+            FoundLogged::Unread { member, is_list } => {
+                LoggedText { text: Err(unread(member, is_list)), said: SaidAround::default() }
+            }
         }
-        FoundLogged::Text(text)
+    }
+}
+
+/// Why the message in a member of an object was not found.
+fn unread(member: &str, is_list: bool) -> String {
+    match is_list {
+        true => format!("`{member}` has messages in a list: write each of them on a line of its own"),
+        false => {
+            format!("`{member}` has a message in it, and not as a member: write it on a line of its own")
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use mcp_runtime::observer::JsonReader;
+    use mcp_runtime::protocol::Side;
 
     use super::super::json_lines;
+    use super::super::record::Sender;
     use super::super::record::tests::{Notes, notes as notes_of};
     use super::super::tests::notes as notes_of_log;
     use super::*;
@@ -220,6 +249,7 @@ mod tests {
             ),
             format!(r#"{{"exchange":{{"req":{{"body":{asked}}},"res":{{"body":{answered}}}}}}}"#),
             format!(r#"{{"req":{asked},"res":{{"body":{answered_text}}}}}"#),
+            format!(r#"{{"req":{asked_text},"res":{{"body":{answered}}}}}"#),
         ] {
             for log in [format!("{line}\n"), format!("listening\nDEBUG done {line}\n")] {
                 let found = notes_of_log(&log);
@@ -230,6 +260,29 @@ mod tests {
                 );
                 assert!(found.broken.is_empty(), "{log}: {found:?}");
             }
+        }
+        // Each part names its own sender.
+        let sides = format!(
+            r#"{{"request":{{"from":"client","body":{asked_text}}},"response":{{"from":"server","body":{answered_text}}}}}"#
+        );
+        let found = notes_of_log(&sides);
+        let senders = found.messages.iter().map(|(_, sender, _)| *sender);
+        assert!(senders.eq([Side::Client, Side::Server].map(Sender::Is)), "{found:?}");
+        // What is not read of one part is named, and the other one is read.
+        for (line, name) in [
+            (
+                format!(r#"{{"request":{asked},"response":[{answered}]}}"#),
+                "`response` has messages in a list",
+            ),
+            (
+                format!(r#"{{"request":{asked_text},"response":{{"a":[{answered}]}}}}"#),
+                "`response` has messages",
+            ),
+            (format!(r#"{{"request":[{asked}],"response":{answered}}}"#), "`request` has messages in a list"),
+        ] {
+            let found = notes_of_log(&line);
+            assert_eq!((found.messages.len(), found.broken.len()), (1, 1), "{line}: {found:?}");
+            assert!(found.broken[0].1.starts_with(name), "{line}: {found:?}");
         }
         // A reply that the program names with another message is not that of it.
         let alone = format!(r#"{{"request":{asked},"response":null}}"#);

@@ -84,8 +84,8 @@ impl<R: LogReader> Messages<'_, R> {
     #[inline]
     fn take_json(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
         match json_lines::read(place, text, &mut self.json, self.reader) {
-            Ok(None) => Ok(()),
-            Ok(Some(logged)) => text::read_logged(place, &logged, &mut self.json, self.reader).map(drop),
+            Ok(logged) if logged.is_empty() => Ok(()),
+            Ok(logged) => text::read_logged(place, &logged, &mut self.json, self.reader).map(drop),
             Err(problem) => self.take_several(place, text).ok_or(problem)?,
         }
     }

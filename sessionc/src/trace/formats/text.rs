@@ -122,27 +122,46 @@ fn take_logged(
     let reader: &mut dyn LogReader = reader;
     let mut reader = said.fill(reader);
     let logged = json_lines::read_value(place, text, value, &mut reader)?;
-    logged.map_or(Ok(true), |logged| read_logged(place, &logged, &mut JsonReader::default(), &mut reader))
+    match logged.is_empty() {
+        true => Ok(true),
+        false => read_logged(place, &logged, &mut JsonReader::default(), &mut reader),
+    }
 }
 
-/// Finds the messages in a text that a program has logged as a member of an object, and returns whether there is one. What was
+/// Finds the messages in texts that a program has logged as members of an object, and returns whether there is one. What was
 /// said in several events has each of them on a line of its own.
 pub(super) fn read_logged(
     place: Place,
-    logged: &LoggedText,
+    logged: &[LoggedText],
     json: &mut JsonReader,
     reader: &mut dyn LogReader,
 ) -> Result<bool, String> {
-    let mut reader = logged.said.fill(reader);
-    let text = without_colours(logged.text.as_bytes());
-    let lines = || text.split(|byte| *byte == b'\n').filter(|line| seems_message(line));
-    if lines().nth(1).is_none() {
-        return read(place, &text, json, &mut reader);
+    let texts =
+        logged.iter().map(|it| (it.text.as_ref().map(|text| without_colours(text.as_bytes())), &it.said));
+    let texts: Vec<_> = texts.collect();
+    let lines_of = |text| <[u8]>::split(text, |byte| *byte == b'\n').filter(|line| seems_message(line));
+    let mut pieces: Vec<(Result<&[u8], &String>, &SaidAround)> = Vec::new();
+    for (text, said) in &texts {
+        match text {
+            Ok(text) if lines_of(text).nth(1).is_some() => {
+                pieces.extend(lines_of(text).map(|line| (Ok(line), *said)));
+            }
+            // One message may stand in several lines.
+            Ok(text) => pieces.push((Ok(text), said)),
+            Err(problem) => pieces.push((Err(problem), said)),
+        }
+    }
+    if let [(Ok(text), said)] = pieces[..] {
+        return read(place, text, json, &mut said.fill(reader));
     }
     let mut is_there = false;
-    for (entry, line) in (1..).zip(lines()) {
+    for (entry, (text, said)) in (1..).zip(pieces) {
         let place = Place { entry: Some(entry), ..place };
-        match read(place, line, json, &mut reader) {
+        let found = match text {
+            Ok(text) => read(place, text, json, &mut said.fill(reader)),
+            Err(problem) => Err(problem.clone()),
+        };
+        match found {
             Ok(is_message) => is_there |= is_message,
             // The next ones can be read all the same.
             Err(problem) => {
@@ -495,7 +514,7 @@ DEBUG:mcp.server.lowlevel.server:Received message: root=InitializedNotification(
         for log in [log.clone(), format!("DEBUG received {log}")] {
             let found = notes(&format!("a log\n{log}\n"), |place, line, reader| {
                 match json_lines::read(place, line, &mut JsonReader::default(), reader) {
-                    Ok(Some(logged)) => {
+                    Ok(logged) if !logged.is_empty() => {
                         read_logged(place, &logged, &mut JsonReader::default(), reader).map(drop)
                     }
                     _ => look(place, line, reader),
