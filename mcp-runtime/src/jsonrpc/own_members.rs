@@ -21,7 +21,8 @@ impl OwnMembers {
     /// # Errors
     /// The name that is there twice.
     pub(crate) fn read(message: MessageText<'_>, names: &[Text]) -> Result<OwnMembers, Text> {
-        let mut reading = Reading { names, seen: vec![false; names.len()], found: Vec::new(), twice: None };
+        let mut reading =
+            MemberReading { names, seen: vec![false; names.len()], found: Vec::new(), twice: None };
         if let Some(members) = message.value().and_then(|value| value.plain_members()) {
             members.for_each(|(key, value)| reading.take(key, value.written()));
             return reading.done();
@@ -31,7 +32,7 @@ impl OwnMembers {
             return reading.done();
         }
         // Keys with escapes, or many brackets: what was taken so far is read again.
-        reading = Reading { names, seen: vec![false; names.len()], found: Vec::new(), twice: None };
+        reading = MemberReading { names, seen: vec![false; names.len()], found: Vec::new(), twice: None };
         if let Ok(Entries(entries)) = serde_json::from_str::<Entries<'_>>(text) {
             entries.iter().for_each(|(key, value)| reading.take(key, value.get()));
         }
@@ -61,14 +62,14 @@ impl FromIterator<(Text, KeyValue)> for OwnMembers {
 }
 
 /// The members that were found so far.
-struct Reading<'n> {
+struct MemberReading<'n> {
     names: &'n [Text],
     seen: Vec<bool>,
     found: Vec<(Text, KeyValue)>,
     twice: Option<Text>,
 }
 
-impl Reading<'_> {
+impl MemberReading<'_> {
     fn take(&mut self, key: &str, value: &str) {
         let Some(place) = self.names.iter().position(|name| name == key) else { return };
         let (Some(name), Some(seen)) = (self.names.get(place), self.seen.get_mut(place)) else { return };
