@@ -45,6 +45,7 @@ impl Checker {
             Kind::Reply { request } | Kind::Refusal { request } => request,
             Kind::Request | Kind::Notification => return None,
         };
+        self.same_members(Direction::Send, id, message, correlation).ok()?;
         let place = (sub_session, channel);
         match self.judge_reply_keyed(place, Direction::Send, id, message, correlation).ok()? {
             _ if answers != request => None,

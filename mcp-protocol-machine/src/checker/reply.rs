@@ -99,7 +99,7 @@ impl Checker {
 
     /// Whether a reply has in members of its envelope what its request has there. The id says which request it answers, so
     /// one that lacks them is understood as well.
-    fn same_members(
+    pub(super) fn same_members(
         &self,
         direction: Direction,
         id: &RequestId,
