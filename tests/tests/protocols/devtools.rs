@@ -191,7 +191,7 @@ async fn a_command_to_a_target_that_is_over_is_not_written() {
     .await;
 }
 
-/// Two pages. Each navigates where it is told to, but not to an empty address.
+/// Two pages. Each goes to the address that it gets, but not to an empty one.
 struct Page(&'static str);
 
 impl server::TargetHandler for Page {
