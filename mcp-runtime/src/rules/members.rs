@@ -1,8 +1,8 @@
 //! The members of envelopes that a protocol has in addition to those of JSON-RPC: which values a message of this side has
 //! there, and what the peer has written.
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{About, Meant, RequestId};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Message, MessageIndex};
+use mcp_protocol_machine::{About, KeyValue, Meant, RequestId};
 
 use super::Rules;
 use crate::jsonrpc::{Envelope, LookedUp, Malformed, MessageText, NO_MEMBERS, OwnMembers};
@@ -39,7 +39,7 @@ pub(crate) fn read(
 /// The members of a request or a notification of this side. What it is meant for holds the values, or the request that it
 /// is about has them.
 pub(crate) fn of_own(rules: &Rules, message: MessageIndex, meant: Meant, about: About<'_>) -> OwnMembers {
-    let Some(table) = rules.message(message) else { return OwnMembers::default() };
+    let Some(table) = with_members(rules, message) else { return OwnMembers::default() };
     let within = match meant {
         Meant::SubSession(sub_session) | Meant::NewWithin(sub_session) => Some(sub_session),
         Meant::Anything | Meant::New => None,
@@ -53,19 +53,26 @@ pub(crate) fn of_own(rules: &Rules, message: MessageIndex, meant: Meant, about: 
         }
         About::Nothing => &[],
     };
-    let value = |wanted| {
-        let of_request = of_request.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value);
-        of_request.or_else(|| checker.key_value(within?, wanted)).cloned()
-    };
-    table.member_keys().filter_map(|(key, name)| Some((name.clone(), value(key)?))).collect()
+    written(table, |wanted| value_in(of_request, wanted).or_else(|| checker.key_value(within?, wanted)))
 }
 
 /// The members of the reply to a request that runs: what the request has there.
 pub(crate) fn of_reply(rules: &Rules, request: MessageIndex, id: &RequestId) -> OwnMembers {
+    let Some(table) = with_members(rules, request) else { return OwnMembers::default() };
     let asked = rules.checker.members_of(Direction::Receive, id);
-    let Some(table) = rules.message(request).filter(|_| !asked.is_empty()) else {
-        return OwnMembers::default();
-    };
-    let value = |wanted| asked.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.clone());
-    table.member_keys().filter_map(|(key, name)| Some((name.clone(), value(key)?))).collect()
+    written(table, |wanted| value_in(asked, wanted))
+}
+
+/// A message that has keys in members of its envelope. Hardly any protocol has one, so this is asked before anything else.
+fn with_members(rules: &Rules, message: MessageIndex) -> Option<&Message> {
+    rules.message(message).filter(|table| table.member_keys().next().is_some())
+}
+
+/// The members of a message, of whose keys `value` knows the values.
+fn written<'v>(table: &Message, value: impl Fn(KeyIndex) -> Option<&'v KeyValue>) -> OwnMembers {
+    table.member_keys().filter_map(|(key, name)| Some((name.clone(), value(key)?.clone()))).collect()
+}
+
+fn value_in(members: &[(KeyIndex, KeyValue)], wanted: KeyIndex) -> Option<&KeyValue> {
+    members.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value)
 }
