@@ -1,5 +1,5 @@
 //! Sessions with programs of others. These tests need what `.ci/run` installs, so that `cargo test` leaves them out;
-//! `cargo test -p integration-tests --features redis --test peers -- --ignored` runs them.
+//! `cargo test -p integration-tests --test peers -- --ignored` runs them.
 
 mod agents;
 mod codex;
@@ -8,6 +8,4 @@ mod everything;
 mod features;
 mod language_server;
 mod parents;
-#[cfg(all(unix, feature = "redis"))]
-mod redis;
 mod sdks;

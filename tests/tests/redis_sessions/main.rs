@@ -1,6 +1,7 @@
 //! The provider of the example `redis_sessions`, against a real Redis server: sessions whose ids are kept there.
 //!
-//! `redis-server` must be installed.
+//! `redis-server` must be installed;
+//! `cargo test -p integration-tests --features redis --test redis_sessions -- --ignored` runs them.
 
 #![cfg(unix)]
 #![allow(
@@ -13,11 +14,11 @@
 )]
 #![allow(missing_docs)]
 
-#[path = "../../../../examples/redis_sessions/provider.rs"]
+#[path = "../../../examples/redis_sessions/provider.rs"]
 mod provider;
 #[path = "redis.rs"]
 mod redis_server;
-#[path = "../../../../examples/quickstart/server.rs"]
+#[path = "../../../examples/quickstart/server.rs"]
 #[allow(dead_code, reason = "the quickstart serves its standard streams, too")]
 mod server;
 
