@@ -279,9 +279,9 @@ impl Exchanges {
         }
     }
 
-    /// The values that a running request has in members of its envelope.
-    pub(crate) fn members(&self, id: &RequestId) -> &[(KeyIndex, KeyValue)] {
-        self.running.get(id).and_then(|exchange| exchange.members.as_deref()).unwrap_or_default()
+    /// The values that a request has in members of its envelope; nothing if it does not run.
+    pub(crate) fn members(&self, id: &RequestId) -> Option<&[(KeyIndex, KeyValue)]> {
+        self.running.get(id).map(|exchange| exchange.members.as_deref().unwrap_or_default())
     }
 
     /// A running request takes this back with its result.

@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, MessageIndex
 
 use super::keys::{keys, needs_key};
 use super::nesting::{Nesting, inner};
+use super::open_keys::stands_alone;
 use super::raw::{RawEdge, RawState, Step, parts, steps};
 use crate::declarations::Declarations;
 use crate::hash::Set;
@@ -43,7 +44,8 @@ pub(super) fn loose(states: &[RawState], nesting: &Nesting, declarations: &Decla
 }
 
 /// The messages with a key in a member of their envelope, where some way has not brought the value: it would not be known.
-/// In the session itself no value is known; within another sub-session, the values of that are.
+/// In the session itself no value is known; within another sub-session, the values of that are. What stands alone in the
+/// session and is a step of sub-sessions, too, has no value there: whether its key is open is asked elsewhere.
 pub(super) fn valueless(
     states: &[RawState],
     nesting: &Nesting,
@@ -51,13 +53,23 @@ pub(super) fn valueless(
 ) -> Vec<(StepAt, KeyIndex)> {
     let mut found: Vec<(StepAt, KeyIndex)> = Vec::new();
     let mut in_bodies: BTreeMap<KeyIndex, Vec<StepAt>> = BTreeMap::new();
+    let of_sub_sessions: HashSet<Step> = states
+        .iter()
+        .filter(|place| place.in_body())
+        .flat_map(|place| place.edges.iter().map(|edge| (edge.direction, edge.message)))
+        .collect();
+    let is_alone = |edge: &RawEdge, action| {
+        of_sub_sessions.contains(&action) && stands_alone(states, declarations, edge)
+    };
     for (state, place) in states.iter().enumerate() {
         for edge in &place.edges {
             let Some(message) = declarations.message(edge.message) else { continue };
             let step = StepAt { state, action: (edge.direction, edge.message) };
             for (key, _) in message.table.member_keys() {
                 if !place.in_body() {
-                    found.push((step, key));
+                    if !is_alone(edge, step.action) {
+                        found.push((step, key));
+                    }
                 } else if nesting.around(state).all(|around| *around != key) {
                     in_bodies.entry(key).or_default().push(step);
                 }

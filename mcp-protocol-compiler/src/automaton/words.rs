@@ -38,6 +38,12 @@ impl Words<'_> {
         self.0.key_name(*key)
     }
 
+    /// The member of its envelope in which a message has a key.
+    fn member(&self, key: KeyIndex, message: MessageIndex) -> Option<&str> {
+        let mut keys = self.0.message(message)?.table.member_keys();
+        keys.find(|(carried, _)| *carried == key).map(|(_, member)| member.as_ref())
+    }
+
     /// An action as it is written: `!M`.
     fn action(&self, (direction, message): Step) -> String {
         written(direction, self.name(message))
@@ -186,13 +192,13 @@ impl Words<'_> {
             }
             FindingKind::MemberWithoutValue { action: step, key, in_body } => {
                 let (_, message) = step;
-                let keys =
-                    self.0.message(*message).into_iter().flat_map(|message| message.table.member_keys());
-                let name = keys.filter(|(carried, _)| carried == key).map(|(_, name)| name.as_ref()).next();
-                members::without_value(at, &action(step), (self.key(key), name.unwrap_or_default()), *in_body)
+                let member = self.member(*key, *message).unwrap_or_default();
+                members::without_value(at, &action(step), (self.key(key), member), *in_body)
             }
             FindingKind::StepOpensToo { action: step, first, key } => {
-                channels::step_opens_too(at, &action(step), *first, key.as_ref().map(|key| self.key(key)))
+                let (_, message) = step;
+                let key = key.map(|key| (self.key(&key), self.member(key, *message)));
+                channels::step_opens_too(at, &action(step), *first, key)
             }
             FindingKind::CouldBeAnother { action: step, open } => {
                 channels::could_be_another(at, &action(step), *open)

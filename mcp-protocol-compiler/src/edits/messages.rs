@@ -48,14 +48,29 @@ impl<'a> Placing<'a, '_> {
         })
     }
 
-    /// `open` before each field of a message in a key.
+    /// `open` before each field of a message in a key. A field for the envelopes of a group gets one for the message at its
+    /// side.
     pub(super) fn open_key_of(&mut self, key: &str, message: &str) -> Option<()> {
         let (_, fields) = self.key(key)?;
-        let places = fields.iter().filter_map(|field| match &field.place {
-            KeyFieldPlace::Field(field) if field.message.text == message => Some(field.message.span),
+        let index = self.resolution.names.get(message);
+        let is_in = |group: &Name| match (self.resolution.names.get(&group.text), index) {
+            (Some(Meaning::Group(messages)), Some(Meaning::Message(index))) => messages.contains(index),
+            _ => false,
+        };
+        let edit = |field: &KeyField| match &field.place {
+            KeyFieldPlace::Field(field) if field.message.text == message => {
+                Some(Edit::before(field.message.span, "open "))
+            }
+            KeyFieldPlace::Member { member, of, .. } if of.text == message => {
+                Some(Edit::before(member.span, "open "))
+            }
+            KeyFieldPlace::Member { member, of, .. } if is_in(of) => {
+                let member = self.tree.sources.slice(member.span);
+                Some(Edit::after(of.span, format!(" | open {member} of {message}")))
+            }
             KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => None,
-        });
-        let edits: Vec<Edit> = places.map(|at| Edit::before(at, "open ")).collect();
+        };
+        let edits: Vec<Edit> = fields.iter().filter_map(edit).collect();
         self.edits.extend(edits.iter().cloned());
         (!edits.is_empty()).then_some(())
     }
@@ -451,7 +466,7 @@ impl<'a> Placing<'a, '_> {
                     }
                     KeyFieldPlace::Member { member, of, .. } => {
                         let member = self.tree.sources.slice(member.span);
-                        (of, format!(" | {member} of {prefix}{}", of.text))
+                        (of, format!(" | {open}{member} of {prefix}{}", of.text))
                     }
                 };
                 if names.contains(&message.text.as_str()) {

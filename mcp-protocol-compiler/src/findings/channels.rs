@@ -196,7 +196,14 @@ pub fn keyless_step(
 
 /// `*( !A . ?reply . !A . … )` where it could be either; `key` is the one that, were it open, would make the
 /// difference. In `*( (!A . ?reply . End, !B . End) )`, `!B` is either where it stands.
-pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
+/// `!A . … ( !B … )` and `!B`, which would open an instance. `key`, of which the member in the envelope is known if it stands
+/// there, would tell them apart if it were open.
+pub fn step_opens_too(
+    span: Span,
+    action: &str,
+    first: Span,
+    key: Option<(&str, Option<&str>)>,
+) -> Diagnostic {
     let name = action.trim_start_matches(['!', '?']);
     if span == first && key.is_none() {
         return Diagnostic::error(
@@ -213,10 +220,20 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
             .label("goes on with an instance here")
             .also(first, "opens an instance here");
     match key {
-        Some(key) => found.changes(
-            format!("if it may come where no instance runs, write `open` before `{name}` in `key {key} = …`"),
-            [TextChange::OpenKeyOf { key: key.to_owned(), message: name.to_owned() }],
-        ),
+        Some((key, member)) => {
+            let sentence = match member {
+                Some(member) => format!(
+                    "if it may come without the member `{member}`, write `open` before that in `key {key} = …`"
+                ),
+                None => format!(
+                    "if it may come where no instance runs, write `open` before `{name}` in `key {key} = …`"
+                ),
+            };
+            found.changes(
+                sentence,
+                [TextChange::OpenKeyOf { key: key.to_owned(), message: name.to_owned() }],
+            )
+        }
         None => found
             .with_note(
                 "the peer may just have ended the instance here, and would take it for the start of another",

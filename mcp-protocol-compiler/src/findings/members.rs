@@ -37,18 +37,19 @@ pub fn of_reply(of: &Name, reply: &str, request: &str) -> Diagnostic {
         .suggest(format!("write `{request}`"), [Edit::replace(of.span, request)])
 }
 
-/// `open session of Navigate`, or such a field of an `open key`: `open` is the word.
-pub fn open(open: Span, member: &Name, of: &Name) -> Diagnostic {
-    let what = format!("`{} of {}` cannot be open", member.text, of.text);
-    Diagnostic::error(BAD_MEMBER, open, what)
-        .also(member.span, "stands in the envelope")
-        .with_note(
-            "the sender takes the value from the sub-session, so a message without a sub-session would have none",
-        )
-        .suggest(
-            "delete this `open`; before a field of a payload it may stand",
-            [Edit::delete(open)],
-        )
+/// `open session of Navigate`, or such a field of an `open key`, where the message has another key. `open` is the word.
+pub fn open_with_another(open: Span, (member, of): (&Name, &Name), message: &str, other: &str) -> Diagnostic {
+    let place = format!("{} of {}", member.text, of.text);
+    Diagnostic::error(
+        BAD_MEMBER,
+        open,
+        format!("`{message}` carries the key `{other}` as well, so `{place}` cannot be open"),
+    )
+    .also(member.span, "stands in the envelope")
+    .with_note(
+        "without a value in its envelope the message would belong to no sub-session, and with the other value to one",
+    )
+    .suggest("delete this `open`", [Edit::delete(open)])
 }
 
 /// `Navigate.session | session of Navigate`, and one member for two keys.

@@ -46,8 +46,9 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         }
         for field in fields {
             if let KeyFieldPlace::Member { member, of, .. } = &field.place {
-                members::declare(key, (member, of), field.open.or(*open), resolution, diagnostics);
+                members::declare(key, (member, of), field.open, resolution, diagnostics);
             }
         }
     }
+    members::open_ones_are_alone(items, resolution, diagnostics);
 }

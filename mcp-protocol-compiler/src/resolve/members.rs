@@ -2,7 +2,8 @@
 
 use mcp_protocol_machine::protocol::{self as machine, KeyIndex, KeyPlace, Kind, MessageIndex};
 
-use crate::ast::Name;
+use super::placed::Placed;
+use crate::ast::{ItemKind, KeyFieldPlace, Name};
 use crate::declarations::{Meaning, Resolution};
 use crate::diagnostic::Diagnostic;
 use crate::findings::{declarations as names, members as finding};
@@ -11,8 +12,8 @@ use crate::source::Span;
 /// The members that JSON-RPC has.
 const OF_JSON_RPC: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// Gives a message, or those of a group, a key in a member of their envelopes. `open` is where that word stands. The places in
-/// payloads are declared before.
+/// Gives a message, or those of a group, a key in a member of their envelopes. `open` is where that word stands before this
+/// place. The places in payloads are declared before.
 pub(super) fn declare(
     key: KeyIndex,
     (member, of): (&Name, &Name),
@@ -23,14 +24,10 @@ pub(super) fn declare(
     if OF_JSON_RPC.contains(&member.text.as_str()) {
         return diagnostics.push(finding::of_json_rpc(member, of));
     }
-    if let Some(open) = open {
-        return diagnostics.push(finding::open(open, member, of));
+    let messages = messages(of, resolution);
+    if messages.is_empty() {
+        return diagnostics.push(names::undefined_message(of, resolution));
     }
-    let messages: Vec<MessageIndex> = match resolution.names.get(&of.text) {
-        Some(Meaning::Message(message)) => vec![*message],
-        Some(Meaning::Group(messages)) => messages.clone(),
-        _ => return diagnostics.push(names::undefined_message(of, resolution)),
-    };
     for index in messages {
         match fault(key, (member, of), index, resolution) {
             Some(found) => return diagnostics.push(found),
@@ -38,13 +35,52 @@ pub(super) fn declare(
                 let declared = resolution.declarations.messages.get_mut(usize::from(index.0));
                 let Some(message) = declared else { continue };
                 let place = KeyPlace::Member(member.text.clone().into());
-                let carried = machine::MessageKey::new(key, place);
+                let mut carried = machine::MessageKey::new(key, place);
+                carried.open = open.is_some();
                 // Two groups may have the message.
-                if !message.table.keys.contains(&carried) {
-                    message.table.keys.to_mut().push(carried);
+                let keys = message.table.keys.to_mut();
+                match keys.iter_mut().find(|known| known.key == key && known.place == carried.place) {
+                    Some(known) => known.open |= carried.open,
+                    None => keys.push(carried),
                 }
             }
         }
+    }
+}
+
+/// Reports messages with an open key in their envelope and another key. Without a value in the envelope they would stand
+/// alone, and the other value would say that they do not.
+pub(super) fn open_ones_are_alone(
+    items: &[Placed<'_>],
+    resolution: &Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let declarations = &resolution.declarations;
+    for placed in items {
+        let ItemKind::Key { open: all, name, fields } = &placed.item.kind else { continue };
+        for field in fields {
+            let (KeyFieldPlace::Member { member, of, .. }, Some(open)) = (&field.place, field.open.or(*all))
+            else {
+                continue;
+            };
+            let other = messages(of, resolution).into_iter().find_map(|message| {
+                let message = &declarations.message(message)?.table;
+                let mut keys = message.keys.iter().map(|carried| declarations.key_name(carried.key));
+                Some((&*message.name, keys.find(|key| *key != name.text)?))
+            });
+            if let Some((message, other)) = other {
+                diagnostics.push(finding::open_with_another(open, (member, of), message, other));
+            }
+        }
+    }
+}
+
+/// The message of a name, or those of a group; none if it is neither.
+fn messages(of: &Name, resolution: &Resolution) -> Vec<MessageIndex> {
+    match resolution.names.get(&of.text) {
+        Some(Meaning::Message(message)) => vec![*message],
+        Some(Meaning::Group(messages)) => messages.clone(),
+        _ => Vec::new(),
     }
 }
 

@@ -246,7 +246,7 @@ pub(crate) fn judge(
             if let Some(run) = plant_during(random, &source.protocol, seen) {
                 role.mistaken(&run, counts)?;
             }
-            if let Some(run) = plant_member(random, seen) {
+            if let Some(run) = plant_member(random, &source.protocol, seen) {
                 role.mistaken(&run, counts)?;
             }
             for _ in 0..MISTAKES {

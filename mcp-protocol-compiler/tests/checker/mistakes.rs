@@ -172,20 +172,26 @@ pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event])
     Some(run)
 }
 
-/// Lets the envelope of a reply name another sub-session than that of its request. Nothing else of a seed depends on it.
-pub(crate) fn plant_member(random: &Random, seen: &[Event]) -> Option<Vec<Event>> {
+/// Lets the envelope of a reply name another sub-session than that of its request, or one though its request names none.
+/// Nothing else of a seed depends on it.
+pub(crate) fn plant_member(random: &Random, protocol: &Protocol, seen: &[Event]) -> Option<Vec<Event>> {
     let mut random = random.fork();
-    let has_members: Vec<usize> = (0..seen.len()).filter(|place| !seen[*place].members.is_empty()).collect();
-    let place = random.one(&has_members).copied()?;
+    let key_of = |event: &Event| match protocol.message(event.message)?.kind {
+        Kind::Reply { request } => Some(protocol.message(request)?.member_keys().next()?.0),
+        _ => None,
+    };
+    let replies: Vec<(usize, KeyIndex)> =
+        seen.iter().enumerate().filter_map(|(place, event)| Some((place, key_of(event)?))).collect();
+    let (place, key) = random.one(&replies).copied()?;
     let mut run = seen.to_vec();
-    let (key, value) = run[place].members[0].clone();
+    let value = run[place].members.first().map(|(_, value)| value.clone());
     let carried = seen.iter().flat_map(|event| &event.keys);
     let others: Vec<RequestId> = carried
-        .filter(|(known, other)| (*known, other) != (key, &value))
+        .filter(|(known, other)| (*known, Some(other)) != (key, value.as_ref()))
         .map(|(_, other)| other.clone())
         .collect();
     let other = random.one(&others).cloned().filter(|_| random.percent(70));
-    run[place].members[0].1 = other.unwrap_or_else(|| fresh(&mut random));
+    run[place].members = vec![(key, other.unwrap_or_else(|| fresh(&mut random)))];
     Some(run)
 }
 

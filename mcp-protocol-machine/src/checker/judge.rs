@@ -92,7 +92,9 @@ impl Checker {
         };
         // Where sub-sessions are suspended, no message is one of their steps, late or not.
         let suspended = otherwise.is_some() && self.is_suspended(direction);
-        if suspended && found.is_none() && self.sub_sessions.later(direction, message).is_some() {
+        let is_named = !correlation.keys.is_empty() && table.member_keys().next().is_some();
+        if suspended && (found.is_none() || is_named) && self.sub_sessions.later(direction, message).is_some()
+        {
             return Err(self.violation(direction, message, id, ViolationKind::Suspended));
         }
         if let Some(otherwise) = otherwise.filter(|_| !suspended)

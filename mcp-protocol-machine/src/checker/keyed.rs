@@ -10,7 +10,9 @@ use crate::endings::Space;
 use crate::exchange::{LateRequest, Place};
 use crate::fence::Fence;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
-use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
+use crate::protocol::{
+    Action, Condition, Direction, KeyIndex, KeyPlace, Kind, MessageIndex, Origin, StateIndex, Text,
+};
 use crate::sub_sessions::{Correlation, Lead, Meant, SubSessionStep, ValueHolder};
 use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
@@ -135,7 +137,8 @@ impl Checker {
         Some(Some(Later::Late(Checker::late_for(ended))))
     }
 
-    /// Whether a message may be uncorrelated, if its sender knows of no sub-session that holds its values.
+    /// Whether a message may be uncorrelated, if its sender knows of no sub-session that holds its values. One with a key in
+    /// its envelope is, if it has no value there: it would have that of its sub-session.
     pub(super) fn may_be_alone(
         &self,
         message: MessageIndex,
@@ -147,7 +150,12 @@ impl Checker {
         }
         let declared = self.protocol.message(message).map(|table| &*table.keys).unwrap_or_default();
         let is_carried = |key: KeyIndex| correlation.keys.iter().any(|(carried, _)| *carried == key);
-        declared.iter().any(|declared| self.protocol.is_open(declared) && is_carried(declared.key))
+        declared.iter().filter(|declared| self.protocol.is_open(declared)).any(|declared| {
+            match declared.place {
+                KeyPlace::Member(_) => correlation.keys.is_empty(),
+                KeyPlace::Path(_) | KeyPlace::Id => is_carried(declared.key),
+            }
+        })
     }
 
     fn find_later(
@@ -159,7 +167,12 @@ impl Checker {
         let Sought { direction, message, id, correlation } = sought;
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
         let here = Late { state: StateIndex(0), crossed: None, over: true };
+        let new = !matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
+        let alone = self.may_be_alone(message, correlation, otherwise);
         let Some((key, value)) = correlation.keys.first() else {
+            if new && alone {
+                return Ok(None);
+            }
             // Its sender has the values of members from the sub-session that it means, which may be over on the wire.
             let is_over = |meant: SubSessionNumber| self.sub_sessions.get(meant).is_none();
             let has_members =
@@ -182,11 +195,9 @@ impl Checker {
             };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
         }
-        let alone = self.may_be_alone(message, correlation, otherwise);
         match holder {
             ValueHolder::Running(sub_session) => self.find_in_running(sub_session, sought, otherwise),
             ValueHolder::Missing { space, last } => {
-                let new = !matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
                 if space.outer.is_none() && new && (alone || otherwise == Otherwise::Opens) {
                     return Ok(None);
                 }

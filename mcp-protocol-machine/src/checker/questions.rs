@@ -368,7 +368,7 @@ impl Checker {
 
     /// The values that a running request, which went in a direction, has in members of its envelope.
     pub fn members_of(&self, direction: Direction, id: &RequestId) -> &[(KeyIndex, KeyValue)] {
-        self.asked(direction).members(id)
+        self.asked(direction).members(id).unwrap_or_default()
     }
 
     /// The id of the open linear request that awaits a reply in this direction, by its message; the oldest, should

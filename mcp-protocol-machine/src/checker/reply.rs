@@ -1,8 +1,8 @@
 //! Replies: results and errors, which carry no method and are found by their id.
 
 use crate::exchange::{Past, Place, Standing};
-use crate::id::{KeyValue, RequestId};
-use crate::protocol::{Direction, KeyIndex, Kind, MessageIndex};
+use crate::id::RequestId;
+use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::sub_sessions::Correlation;
 use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
@@ -110,11 +110,10 @@ impl Checker {
         if correlation.members.is_empty() {
             return Ok(());
         }
-        let asked = self.asked(direction.flip()).members(id);
-        let is_other = |(key, value): &&(KeyIndex, KeyValue)| {
-            asked.iter().any(|(carried, asked)| carried == key && asked != value)
+        let Some(asked) = self.asked(direction.flip()).members(id) else { return Ok(()) };
+        let Some((key, value)) = correlation.members.iter().find(|member| !asked.contains(member)) else {
+            return Ok(());
         };
-        let Some((key, value)) = correlation.members.iter().find(is_other) else { return Ok(()) };
         let key = self.protocol.key(*key).map(|key| key.name.clone()).unwrap_or_default();
         let kind = ViolationKind::WrongKey { key, value: value.clone() };
         Err(self.violation(direction, message, Some(id), kind))

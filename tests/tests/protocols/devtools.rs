@@ -11,7 +11,7 @@ use crate::in_time;
 use tabs::client::{Incoming, Target, WatchingNext};
 use tabs::types::{
     AttachParams, AttachedResult, DetachParams, DetachedParams, DiscoverParams, EvaluateParams,
-    LoadEventFiredParams, NavigateParams, NavigatedResult, Version,
+    LoadEventFiredParams, NavigateParams, NavigatedResult, SetAutoAttachParams, Version,
 };
 use tabs::{Browser, Client, Watching, server};
 
@@ -120,6 +120,74 @@ async fn a_client_keeps_two_targets_apart() {
         drop(client);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_command_without_a_session_is_for_the_browser() {
+    in_time(async {
+        let (near, mut raw) = raw();
+        let params = || SetAutoAttachParams::new(true, false);
+        let auto_attach = |session: Option<&str>| {
+            let params = json!({ "autoAttach": true, "waitForDebuggerOnStart": false });
+            let mut command = json!({ "method": "Target.setAutoAttach", "params": params });
+            session.into_iter().for_each(|session| command["sessionId"] = session.into());
+            command
+        };
+        let browser = async {
+            let id = hear(&mut raw, auto_attach(None)).await;
+            raw.say(json!({ "id": id, "result": {} })).await;
+            attach(&mut raw, "T1", "S1").await;
+            let id = hear(&mut raw, auto_attach(Some("S1"))).await;
+            raw.say(json!({ "id": id, "result": {}, "sessionId": "S1" })).await;
+            // A reply with a session answers no command without one.
+            let id = hear(&mut raw, auto_attach(None)).await;
+            raw.say(json!({ "id": id, "result": {}, "sessionId": "S1" })).await;
+            raw
+        };
+        let client = async {
+            let client = Client::new(near);
+            client.set_auto_attach(params()).await.unwrap();
+            let tab = attached(&client, "T1").await;
+            tab.set_auto_attach(params()).await.unwrap();
+            let refused = client.set_auto_attach(params()).await.unwrap_err();
+            assert!(refused.to_string().contains("the session \"S1\""), "{refused}");
+            (client, tab)
+        };
+        let (client, _raw) = tokio::join!(client, browser);
+        drop(client);
+    })
+    .await;
+}
+
+#[test]
+fn an_observer_sees_for_whom_a_command_is() {
+    let mut observer = Observer::new(&tabs::PROTOCOL, Options::new()).unwrap();
+    let mut see = |sender, message: Value| {
+        let said = observer.observe(sender, message.to_string().as_bytes());
+        let said: Vec<String> =
+            said.iter().flat_map(|one: &Observed| &one.reports).map(ToString::to_string).collect();
+        said.join(" ")
+    };
+    let params = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+    let command = |id: i64| json!({ "id": id, "method": "Target.setAutoAttach", "params": params });
+    let within = |mut message: Value, session: &str| {
+        message["sessionId"] = session.into();
+        message
+    };
+    let done = |id: i64| json!({ "id": id, "result": {} });
+    assert_eq!(see(Side::Client, command(1)), "");
+    assert_eq!(see(Side::Server, done(1)), "");
+    let attach = json!({ "id": 2, "method": "Target.attachToTarget",
+        "params": { "targetId": "T", "flatten": true } });
+    assert_eq!(see(Side::Client, attach), "");
+    assert_eq!(see(Side::Server, json!({ "id": 2, "result": { "sessionId": "S" } })), "");
+    assert_eq!(see(Side::Client, within(command(3), "S")), "");
+    assert_eq!(see(Side::Server, within(done(3), "S")), "");
+    let unknown = see(Side::Client, within(command(4), "X"));
+    assert!(unknown.contains("\"X\""), "{unknown}");
+    assert_eq!(see(Side::Client, command(5)), "");
+    let other = see(Side::Server, within(done(5), "S"));
+    assert!(other.contains("the session \"S\""), "{other}");
 }
 
 #[tokio::test]

@@ -295,7 +295,12 @@ impl Session<'_> {
             event.token = Some(random.one(&owed).cloned().filter(|_| random.percent(60)).unwrap_or(own));
         }
         if !matches!(table.kind, Kind::Refusal { .. }) && !is_report {
-            for key in table.keys.iter().map(|key| key.key) {
+            for carried in table.keys.iter() {
+                let key = carried.key;
+                // Only a sub-session has a value for the envelope.
+                if uncorrelated && matches!(carried.place, KeyPlace::Member(_)) {
+                    continue;
+                }
                 if let Some(value) = self.held_around(sub_session, key) {
                     event.keys.push(value);
                     continue;

@@ -11,8 +11,16 @@ use crate::random::Random;
 const PROTOCOLS: usize = 60;
 const PLACES: usize = 85;
 
-/// The message of a place of a key that may be in the envelope: it is neither open nor that of a reply.
+/// The keys of a protocol, each with its places, and whether each line begins with `open`.
+fn key(line: &str) -> Option<(&str, &str, &str)> {
+    let (open, key) = line.strip_prefix("open ").map_or(("", line), |key| ("open ", key));
+    let (name, places) = key.strip_prefix("key ")?.split_once(" = ")?;
+    Some((open, name, places))
+}
+
+/// The message of a place of a key that may be in the envelope: that of no reply.
 fn message(place: &str) -> Option<&str> {
+    let place = place.strip_prefix("open ").unwrap_or(place);
     let (message, _) = place.split_once('.')?;
     let number = message.strip_prefix(['N', 'R'])?;
     number.chars().all(|letter| letter.is_ascii_digit()).then_some(message)
@@ -22,17 +30,20 @@ fn message(place: &str) -> Option<&str> {
 fn with(text: &str, moved: &[(String, String)]) -> String {
     let mut changed = String::new();
     for line in text.lines() {
-        let Some((name, places)) = line.strip_prefix("key ").and_then(|line| line.split_once(" = ")) else {
+        let Some((open, name, places)) = key(line) else {
             changed += line;
             changed.push('\n');
             continue;
         };
         let is_moved = |place: &str| moved.iter().any(|(key, moved)| key == name && moved == place);
-        let places = places.split(" | ").map(|place| match place.split_once('.') {
-            Some((message, field)) if is_moved(place) => format!("{field} of {message}"),
-            _ => place.to_owned(),
+        let places = places.split(" | ").map(|place| {
+            let (open, field) = place.strip_prefix("open ").map_or(("", place), |field| ("open ", field));
+            match field.split_once('.') {
+                Some((message, field)) if is_moved(place) => format!("{open}{field} of {message}"),
+                _ => place.to_owned(),
+            }
         });
-        changed += &format!("key {name} = {}\n", places.collect::<Vec<_>>().join(" | "));
+        changed += &format!("{open}key {name} = {}\n", places.collect::<Vec<_>>().join(" | "));
     }
     changed
 }
@@ -43,8 +54,8 @@ pub(super) fn add(mut random: Random, text: String) -> String {
     if !random.percent(PROTOCOLS) {
         return text;
     }
-    let keys = text.lines().filter_map(|line| line.strip_prefix("key ")?.split_once(" = "));
-    let places = keys.flat_map(|(key, places)| places.split(" | ").map(move |place| (key, place)));
+    let keys = text.lines().filter_map(key);
+    let places = keys.flat_map(|(_, key, places)| places.split(" | ").map(move |place| (key, place)));
     let mut moved: Vec<(String, String)> = places
         .filter(|(_, place)| message(place).is_some() && random.percent(PLACES))
         .map(|(key, place)| (key.to_owned(), place.to_owned()))

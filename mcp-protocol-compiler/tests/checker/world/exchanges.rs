@@ -238,10 +238,7 @@ impl World<'_> {
             Standing::Running => {}
         }
         let asked = exchange.asked.in_members(self.protocol);
-        let is_other = |(key, value): &(KeyIndex, RequestId)| {
-            asked.iter().any(|(known, asked)| known == key && asked != value)
-        };
-        if event.members.iter().any(is_other) {
+        if event.members.iter().any(|member| !asked.contains(member)) {
             return Verdict::Wrong("WrongKey");
         }
         let sub_session = exchange.sub_session;

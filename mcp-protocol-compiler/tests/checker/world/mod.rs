@@ -19,7 +19,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
+use mcp_protocol_machine::protocol::{
+    Direction, GateIndex, KeyIndex, KeyPlace, Kind, MessageIndex, Protocol, Side,
+};
 
 use crate::event::Event;
 use crate::granted::Granted;
@@ -443,7 +445,11 @@ impl<'a> World<'a> {
         let free = match keyed {
             true => self.free(event, body, None, outer),
             // Only its key says whether it is one of a sub-session that goes on.
-            false if event.keys.is_empty() && self.may_be_inner(event.message, direction) => {
+            false
+                if event.keys.is_empty()
+                    && !self.may_be_alone(event)
+                    && self.may_be_inner(event.message, direction) =>
+            {
                 Err("KeyMissing")
             }
             false => Ok(()),
@@ -535,8 +541,9 @@ impl<'a> World<'a> {
         let direction = item.direction;
         let awake = self.awake(direction);
         if awake.is_empty() && self.reading.is_of_sub_sessions(direction, event.message) {
-            // As a branch of a choice it is uncorrelated also where sub-sessions are suspended.
-            if let Some(uncorrelated) = uncorrelated {
+            // As a branch of a choice it is uncorrelated also where sub-sessions are suspended, unless its envelope names one.
+            let is_named = !event.in_members(self.protocol).is_empty();
+            if let Some(uncorrelated) = uncorrelated.filter(|_| !is_named) {
                 return self.open(event, item, uncorrelated, None);
             }
             let opens = self.opens(event.message, direction);
@@ -544,6 +551,7 @@ impl<'a> World<'a> {
             return (Verdict::Wrong(kind), None);
         }
         let awake = self.arrivals(awake);
+        let uncorrelated = uncorrelated.filter(|_| self.may_be_alone(event));
         let declared = &self.protocol.message(event.message).unwrap().keys;
         let fitting = self.fitting(event, direction);
         let live = fitting.iter().copied().find(|number| self.sub_sessions[*number].over.is_none());
@@ -607,7 +615,7 @@ impl<'a> World<'a> {
             self.sub_sessions[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
-        if let Some(uncorrelated) = uncorrelated.filter(|_| !event.keys.is_empty()) {
+        if let Some(uncorrelated) = uncorrelated {
             if self.is_value_taken(event, direction) {
                 return (Verdict::Wrong("NotPermitted"), None);
             }
@@ -625,6 +633,16 @@ impl<'a> World<'a> {
             (false, false) => "NotPermitted|UnknownKey",
         };
         (Verdict::Wrong(kind), None)
+    }
+
+    /// Whether a message carries an open key; in its envelope, it then has no value of it.
+    fn may_be_alone(&self, event: &Event) -> bool {
+        let is_carried = |wanted| event.keys.iter().any(|(key, _)| *key == wanted);
+        let mut declared = self.protocol.message(event.message).unwrap().keys.iter();
+        declared.any(|declared| {
+            let in_envelope = matches!(declared.place, KeyPlace::Member(_));
+            self.protocol.is_open(declared) && is_carried(declared.key) != in_envelope
+        })
     }
 
     /// Whether the values of a message are those of a sub-session that goes on, has no such message, and shares its values

@@ -522,3 +522,41 @@ fn a_reply_has_in_its_envelope_what_its_request_has_there() {
         .unwrap_err();
     assert!(matches!(missing.kind, ViolationKind::KeyMissing { .. }), "{missing}");
 }
+
+#[test]
+fn what_is_open_in_the_envelope_stands_alone_without_a_value() {
+    let mut tables = Tables::default();
+    let (open, ask) = (tables.request("open"), tables.request("ask"));
+    tables.key("session", false, &[open.request, ask.request]);
+    let key = &mut tables.edit(ask.request).keys.to_mut()[0];
+    key.place = crate::protocol::KeyPlace::Member("session".into());
+    key.open = true;
+    tables.state(
+        "Active",
+        StateKind::Replicated,
+        &[(Send, open.request, To::Spawn("Opening")), (Send, ask.request, To::Spawn("Alone"))],
+    );
+    tables.state("Opening", StateKind::Linear, &[(Receive, open.reply, To::Step("Open"))]);
+    tables.state("Open", StateKind::Linear, &[(Send, ask.request, To::Step("Asked"))]);
+    tables.state("Asked", StateKind::Linear, &[(Receive, ask.reply, To::Step("Open"))]);
+    tables.state("Alone", StateKind::Linear, &[(Receive, ask.reply, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let keys = [(URI, KeyValue::from("A"))];
+    accepted(checker.request_correlated(Send, open.request, &id(1), None, Correlation::keys(&keys), never));
+    accepted(checker.reply(Receive, &id(1), open.reply));
+    let ask_with = |checker: &mut Checker, number: i64, correlation: Correlation<'_>| {
+        checker.request_correlated(Send, ask.request, &id(number), None, correlation, never)
+    };
+    let others = [(URI, KeyValue::from("B"))];
+    assert_eq!(accepted(ask_with(&mut checker, 2, Correlation::default())).sub_session, None);
+    let refused = checker
+        .reply_correlated(Receive, &id(2), ask.reply, Correlation::default().with_members(&keys))
+        .unwrap_err();
+    assert!(matches!(refused.kind, ViolationKind::WrongKey { .. }), "its request has none: {refused}");
+    accepted(checker.reply(Receive, &id(2), ask.reply));
+    let unknown = ask_with(&mut checker, 3, Correlation::keys(&others)).unwrap_err();
+    assert!(matches!(unknown.kind, ViolationKind::UnknownKey { .. }), "{unknown}");
+    let within = accepted(ask_with(&mut checker, 4, Correlation::keys(&keys)));
+    assert!(within.sub_session.is_some());
+}
