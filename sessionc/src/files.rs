@@ -40,8 +40,8 @@ pub(crate) enum Failure {
     Write(PathBuf, io::Error),
     /// The command line names no protocol.
     NoProtocol,
-    /// The command line names this file and a shipped protocol.
-    TwoProtocols(PathBuf),
+    /// The command line names this file and a shipped protocol. How it is written if the file is the command of a server.
+    TwoProtocols(PathBuf, Option<String>),
     /// The file has errors, which were printed.
     HasErrors(PathBuf),
     /// The tables of a protocol cannot be followed.
@@ -128,12 +128,12 @@ impl fmt::Display for Failure {
             Failure::NoProtocol => formatter.write_str(
                 "no protocol is named: give a `.session` file, or a shipped protocol with `--protocol mcp`",
             ),
-            Failure::TwoProtocols(path) => {
+            Failure::TwoProtocols(path, line) => {
                 let path = path.display();
                 write!(formatter, "two protocols are named: leave out `{path}` or `--protocol`")?;
-                match path.to_string().ends_with(".session") {
-                    true => Ok(()),
-                    false => write!(formatter, "; if `{path}` is the command of a server, write `-- {path}`"),
+                match line {
+                    Some(line) => write!(formatter, "; if `{path}` is the command of a server, write `{line}`"),
+                    None => Ok(()),
                 }
             }
             Failure::HasErrors(path) => {
@@ -318,6 +318,9 @@ impl fmt::Display for Failure {
                 "a workflow belongs to a whole repository: run `sessionc init` in `{}`",
                 root.display()
             ),
+            Failure::Session(mcp_runtime::Error::Disconnected { reason }) => {
+                write!(formatter, "the session with the editor has ended: {reason}")
+            }
             Failure::Session(error) => write!(formatter, "the session with the editor has ended: {error}"),
             Failure::NoCommand(name, known) => {
                 write!(formatter, "no command is called `{name}`")?;

@@ -440,14 +440,17 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
     for command in ["probe", "guard"] {
         let run = folder.run(&[command, "good.session", "node", "server.js"]);
         assert_eq!(run.code, 2, "{run:?}");
-        let advice = "  tip: to start a server, write its command after `--`: `-- node …`\n";
-        assert!(run.err.contains(advice), "{}", run.err);
+        let advice = "  tip: to start a server, write its command after `--`: ";
+        let advice = format!("{advice}`sessionc {command} good.session -- node server.js`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
     }
     for command in ["probe", "guard"] {
         let run = folder.run(&[command, "--protocol", "mcp", "node", "server.js"]);
-        assert!(run.err.contains("`-- node …`\n"), "{}", run.err);
-        let run = folder.run(&[command, "--protocol", "mcp", "npx", "-y", "server"]);
-        assert!(run.err.contains("`-- npx …`\n"), "{}", run.err);
+        let advice = format!("`sessionc {command} --protocol mcp -- node server.js`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
+        let run = folder.run(&[command, "npx", "-y", "server", "--protocol", "mcp"]);
+        let advice = format!("`sessionc {command} --protocol mcp -- npx -y server`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
         for unknown in
             [&["--protocol", "mcp", "--nonsense"][..], &["good.session", "--protocol", "mcp", "--nonsense"]]
         {
@@ -455,8 +458,9 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
             assert!(!run.err.contains("after `--`"), "{}", run.err);
         }
         let run = folder.run(&[command, "--protocol", "mcp", "node"]);
-        let said = "leave out `node` or `--protocol`; if `node` is the command of a server, write `-- node`";
-        assert!(run.err.contains(said), "{}", run.err);
+        let said = "leave out `node` or `--protocol`; if `node` is the command of a server, write ";
+        let said = format!("{said}`sessionc {command} --protocol mcp -- node`");
+        assert!(run.err.contains(&said), "{}", run.err);
         let run = folder.run(&[command, "--protocol", "mcp", "good.session"]);
         assert!(!run.err.contains("is the command"), "{}", run.err);
     }
