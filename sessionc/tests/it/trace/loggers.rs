@@ -371,4 +371,13 @@ fn what_shows_no_json_is_said_with_what_does() {
         let said = sessionc(&["trace", "--protocol", "mcp", "-"], dump.as_bytes());
         assert!(said.out.contains("`curl --trace-ascii`") && said.out.contains("<stdin>:2"), "{}", said.out);
     }
+    // Other numbers: of a process, a year, and in front of a message that is whole and not JSON.
+    let line = opening.to_string();
+    let cut_off = &line[..64];
+    let wrong = line.replace("\"id\"", "\"id\":");
+    for (number, message) in [("12345", cut_off), ("2026", cut_off), ("0007", &wrong)] {
+        let log = format!("{number}: {message}\n");
+        let said = sessionc(&["trace", "--protocol", "mcp", "-"], log.as_bytes());
+        assert!(!said.out.contains("curl") && said.out.contains("<stdin>:1"), "{log}: {}", said.out);
+    }
 }
