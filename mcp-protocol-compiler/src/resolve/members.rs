@@ -26,11 +26,7 @@ pub(super) fn declare(
     if let Some(open) = open {
         return diagnostics.push(finding::open(open, member, of));
     }
-    let messages: Vec<MessageIndex> = match resolution.names.get(&of.text) {
-        Some(Meaning::Message(message)) => vec![*message],
-        Some(Meaning::Group(messages)) => messages.clone(),
-        _ => return diagnostics.push(names::undefined_message(of, resolution)),
-    };
+    let Some(messages) = named(of, resolution, diagnostics) else { return };
     for index in messages {
         match fault(key, (member, of), index, resolution) {
             Some(found) => return diagnostics.push(found),
@@ -45,6 +41,45 @@ pub(super) fn declare(
                 }
             }
         }
+    }
+}
+
+/// The message of a name, or those of a group.
+fn named(of: &Name, resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<MessageIndex>> {
+    match resolution.names.get(&of.text) {
+        Some(Meaning::Message(message)) => Some(vec![*message]),
+        Some(Meaning::Group(messages)) => Some(messages.clone()),
+        _ => {
+            diagnostics.push(names::undefined_message(of, resolution));
+            None
+        }
+    }
+}
+
+/// The requests whose ids are a key. Only requests have ids of their own.
+pub(super) fn with_ids(
+    of: &Name,
+    resolution: &Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<MessageIndex>> {
+    let messages = named(of, resolution, diagnostics)?;
+    let declarations = &resolution.declarations;
+    let fault = messages.iter().find_map(|index| {
+        let message = declarations.message(*index)?;
+        match message.table.kind {
+            Kind::Request => None,
+            Kind::Notification => Some(finding::without_id(of, &message.table.name)),
+            Kind::Reply { request } | Kind::Refusal { request } => {
+                Some(finding::of_reply(of, &message.table.name, declarations.message_name(request)))
+            }
+        }
+    });
+    match fault {
+        Some(fault) => {
+            diagnostics.push(fault);
+            None
+        }
+        None => Some(messages),
     }
 }
 
