@@ -80,14 +80,15 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether the archive leaves out what was posted: it has a place for it, or its size, or does not say that it was empty.
+    /// Whether the archive leaves out what was posted: it has a place for it, or its size, or says that this is not known.
     fn lacks_body(&self) -> bool {
         let is_post = self.method.eq_ignore_ascii_case("POST");
         let is_empty = |body: &Body<'_>| body.text.as_ref().is_none_or(|JsonText(text)| text.is_empty());
         match (&self.body, self.body_size) {
             (Some(body), _) => is_empty(body) && is_post,
-            (None, Some(0)) => false,
-            (None, size) => is_post || size.is_some_and(|size| size > 0),
+            // Its size is not known. A client of JSON-RPC posts no empty body.
+            (None, Some(..0)) => is_post,
+            (None, size) => size.is_some_and(|size| size > 0),
         }
     }
 }
@@ -601,7 +602,7 @@ mod tests {
         for (request, count) in [
             (r#""method": "POST", "bodySize": 57"#, 1),
             (r#""method": "POST", "bodySize": -1"#, 1),
-            (r#""method": "POST""#, 1),
+            (r#""method": "POST""#, 0),
             (r#""method": "POST", "bodySize": 0"#, 0),
             (r#""method": "GET", "bodySize": -1"#, 0),
             (

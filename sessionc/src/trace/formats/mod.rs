@@ -9,6 +9,7 @@ mod envelope;
 mod escapes;
 mod har;
 mod inspector;
+mod javascript;
 mod journal;
 mod json_lines;
 mod list;

@@ -11,7 +11,7 @@ use super::colours::without_colours;
 use super::logged::LoggedText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
-use super::{envelope, json_lines, python, quoted, words};
+use super::{envelope, javascript, json_lines, python, quoted, words};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -63,7 +63,8 @@ pub(super) fn read(
                 let shown = str::from_utf8(rest).ok();
                 let unquoted = |rest| {
                     let text = python::text(prefix, rest);
-                    text.or_else(|| python::dictionary(rest)).or_else(|| quoted::object(rest))
+                    let text = text.or_else(|| python::dictionary(rest)).or_else(|| quoted::object(rest));
+                    text.or_else(|| javascript::object(rest))
                 };
                 match shown.and_then(unquoted) {
                     Some(json) if is_message(&json) => {
@@ -257,7 +258,7 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
          the session with `sessionc guard --record`"
             .to_owned()
     } else if behind.starts_with(b":") {
-        "the message in the line is written as JavaScript shows an object, and not all of it may be there: write \
+        "the message in the line is written as JavaScript shows an object, and not all of it is there: write \
          `JSON.stringify` of it into the log"
             .to_owned()
     } else if behind.trim_ascii_start().starts_with(b"=") {
