@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::render_all;
+use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
@@ -473,9 +473,12 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(io::stdin().lock()))
 }
 
-/// Prints what was found in a file that another command needed without errors.
+/// Prints what is wrong with a file that another command needed. What is only worth knowing is for its author: `check` says
+/// it.
 pub(crate) fn print_findings(compilation: &Compilation) {
-    print_diagnostics(&compilation.sources, &compilation.diagnostics);
+    let wrong = compilation.diagnostics.iter().filter(|finding| finding.severity != Severity::Note);
+    let wrong: Vec<Diagnostic> = wrong.cloned().collect();
+    print_diagnostics(&compilation.sources, &wrong);
 }
 
 /// Prints findings where a command's own output is not in the way.
@@ -492,6 +495,7 @@ pub(crate) fn not_started(program: &str, error: &io::Error) -> io::Error {
     let runs_it = format!("write what runs it in front of it, as in `python3 {program}`");
     let instead = match error.kind() {
         io::ErrorKind::PermissionDenied if is_there => format!("; it is not a program: {runs_it}"),
+        io::ErrorKind::PermissionDenied if Path::new(program).is_dir() => "; it is a folder".to_owned(),
         io::ErrorKind::NotFound if is_there && is_name => {
             format!("; for the file of this name, write `./{program}`, or {runs_it}")
         }

@@ -24,6 +24,7 @@ pub(crate) fn line_that_starts() -> Option<String> {
 /// The same for the words behind the name of a command. What is an option of the command is taken for one of its own, wherever
 /// it stands, and what the command does not know for a part of the command of the server.
 fn line(command: &Command, words: &[String]) -> Option<String> {
+    let is_named = words.iter().any(|word| word.starts_with(NAMES_A_PROTOCOL));
     let (mut options, mut file, mut server) = (Vec::new(), None, Vec::new());
     let mut left = words.iter();
     while let Some(word) = left.next() {
@@ -34,14 +35,16 @@ fn line(command: &Command, words: &[String]) -> Option<String> {
             if takes_next(option, word, left.as_slice().first()) {
                 options.extend(left.next());
             }
-        } else if file.is_none() && server.is_empty() && (word.ends_with(".session") || word == "-") {
+        } else if file.is_none()
+            && (word.ends_with(".session") || word == "-")
+            && (server.is_empty() || !is_named)
+        {
             file = Some(word);
         } else {
             server.push(word);
         }
     }
     server.first().filter(|first| !first.starts_with('-'))?;
-    let is_named = options.iter().any(|word| word.starts_with(NAMES_A_PROTOCOL));
     let protocol = file.map(String::as_str).or((!is_named).then_some("FILE"));
     let own = ["sessionc", command.get_name()].into_iter().chain(protocol);
     let own = own.chain(options.into_iter().map(String::as_str)).chain(["--"]);
@@ -94,7 +97,8 @@ mod tests {
             ("--protocol=mcp npx -y server", "--protocol=mcp -- npx -y server"),
             ("a.session node server.js", "a.session -- node server.js"),
             ("a.session --enforce node b.session", "a.session --enforce -- node b.session"),
-            ("node s.js --enforce should a.session", "FILE --enforce should -- node s.js a.session"),
+            ("node s.js --enforce should a.session", "a.session --enforce should -- node s.js"),
+            ("node a.session --protocol mcp", "--protocol mcp -- node a.session"),
             ("--color never - node s.js", "- --color never -- node s.js"),
             ("npx server", "FILE -- npx server"),
             ("npx --protocol mcp -- server --record x", "--protocol mcp -- npx server --record x"),

@@ -159,6 +159,13 @@ fn a_warning_fails_a_check_only_where_it_is_denied() {
     let note = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/note.session");
     let run = folder.run(&["check", "--deny-warnings", note]);
     assert!(run.code == 0 && run.out.contains("note[S0510]"), "{run:?}");
+    // A command that uses the file says what is wrong with it, and no notes.
+    for arguments in [&["diagram", note][..], &["probe", note, "--list"]] {
+        let run = folder.run(arguments);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{arguments:?}");
+    }
+    let run = folder.run(&["diagram", "warned.session"]);
+    assert!(run.err.contains("warning[S0111]"), "{run:?}");
 }
 
 #[test]
@@ -419,6 +426,8 @@ fn a_script_that_is_not_a_program_is_answered() {
             run.code == 2 && run.err.contains("; for the file of this name, write `./store.py`, or"),
             "{run:?}"
         );
+        let run = folder.run(&[command, "good.session", "--", "/"]);
+        assert!(run.code == 2 && run.err.ends_with("; it is a folder\n"), "{run:?}");
         let run = folder.run(&[command, "good.session", "--", "./missing.py"]);
         assert!(run.code == 2 && run.err.contains("`./missing.py`: No such file"), "{run:?}");
     }
