@@ -65,6 +65,11 @@ fn console_log(messages: &[Message]) -> String {
     })
 }
 
+/// The same without words.
+fn console_log_alone(messages: &[Message]) -> String {
+    lines(messages, |_, message| shown_by_javascript(message, ""))
+}
+
 /// The same, the message as a text.
 fn fields_as_text(messages: &[Message]) -> String {
     lines(messages, |is_client, message| {
@@ -181,6 +186,7 @@ fn what_loggers_make_of_messages_is_judged_as_the_messages() {
     for (name, write) in [
         ("journal", journal as fn(&[Message]) -> String),
         ("console.log", console_log),
+        ("console.log alone", console_log_alone),
         ("fields as object", fields_as_object),
         ("fields as text", fields_as_text),
         ("text of Python", text_of_python),
