@@ -8,26 +8,26 @@ const DEEPEST: usize = 128;
 
 /// The object at the beginning of a text, as JSON; nothing if there is none, or if not all of it is shown.
 pub(super) fn object(text: &str) -> Option<String> {
-    let mut reader = Reader { rest: text, json: String::new() };
+    let mut reader = ConsoleReader { rest: text, json: String::new() };
     reader.rest.starts_with('{').then(|| reader.object(0))??;
     Some(reader.json)
 }
 
 /// What is left of the text, and the JSON of what was read.
-struct Reader<'a> {
+struct ConsoleReader<'a> {
     rest: &'a str,
     json: String,
 }
 
 /// A value that JSON has, or `undefined`, which `JSON.stringify` leaves out.
 #[derive(PartialEq)]
-enum Shown {
+enum ConsoleValue {
     Value,
     Undefined,
 }
 
-impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Option<Shown> {
+impl ConsoleReader<'_> {
+    fn value(&mut self, depth: usize) -> Option<ConsoleValue> {
         if depth > DEEPEST {
             return None;
         }
@@ -38,7 +38,7 @@ impl Reader<'_> {
             '\'' | '"' | '`' => self.string()?,
             _ => return self.word(),
         }
-        Some(Shown::Value)
+        Some(ConsoleValue::Value)
     }
 
     fn object(&mut self, depth: usize) -> Option<()> {
@@ -54,8 +54,8 @@ impl Reader<'_> {
             self.sign(':')?;
             self.json.push(':');
             match self.value(depth + 1)? {
-                Shown::Value => is_first = false,
-                Shown::Undefined => self.json.truncate(before),
+                ConsoleValue::Value => is_first = false,
+                ConsoleValue::Undefined => self.json.truncate(before),
             }
             if self.sign(',').is_none() {
                 self.sign('}')?;
@@ -75,7 +75,7 @@ impl Reader<'_> {
                 self.json.push(',');
             }
             is_first = false;
-            if self.value(depth + 1)? == Shown::Undefined {
+            if self.value(depth + 1)? == ConsoleValue::Undefined {
                 self.json.push_str("null");
             }
             if self.sign(',').is_none() {
@@ -147,19 +147,19 @@ impl Reader<'_> {
     }
 
     /// A number, a truth value, `null` or `undefined`.
-    fn word(&mut self) -> Option<Shown> {
+    fn word(&mut self) -> Option<ConsoleValue> {
         let length =
             self.rest.find(|letter: char| !(letter.is_ascii_alphanumeric() || "+-.".contains(letter)));
         let (word, rest) = self.rest.split_at(length?);
         self.rest = rest;
         if word == "undefined" {
-            return Some(Shown::Undefined);
+            return Some(ConsoleValue::Undefined);
         }
         if !matches!(word, "true" | "false" | "null") {
             serde_json::from_str::<serde_json::Number>(word).ok()?;
         }
         self.json.push_str(word);
-        Some(Shown::Value)
+        Some(ConsoleValue::Value)
     }
 }
 
