@@ -209,8 +209,8 @@ impl Observer {
         }
     }
 
-    /// The requests of both sides that have no reply. With thousands that run this takes its time: where a few of them are looked
-    /// for, [`awaited`](Observer::awaited) and [`running`](Observer::running) do not.
+    /// The requests of both sides that have no reply. With thousands that run this takes its time: where a few of
+    /// them are looked for, [`awaited`](Observer::awaited) and [`running`](Observer::running) do not.
     pub fn unanswered(&self) -> Vec<Unanswered> {
         let of = |sender| {
             let requests = self.running(sender);
@@ -304,9 +304,9 @@ impl Observer {
         }
     }
 
-    /// Writes the error that answers a message, or stands for it where it is not passed on: in the dialect of the protocol, with
-    /// those members of the message's envelope that are keys, if `message` is whole. Without an `id` the error has `null` there.
-    /// It has no line feed.
+    /// Writes the error that answers a message, or stands for it where it is not passed on: in the dialect of the
+    /// protocol, with those members of the message's envelope that are keys, if `message` is whole. Without an `id`
+    /// the error has `null` there. It has no line feed.
     ///
     /// The observer does not take note of it: [`observe`](Observer::observe) it, if it is sent.
     pub fn error_reply<'a>(

@@ -40,7 +40,8 @@ pub(crate) enum Failure {
     Write(PathBuf, io::Error),
     /// The command line names no protocol.
     NoProtocol,
-    /// The command line names this file and a shipped protocol. How it is written if the file is the command of a server.
+    /// The command line names this file and a shipped protocol. How it is written if the file is the command of a
+    /// server.
     TwoProtocols(PathBuf, Option<String>),
     /// The file has errors, which were printed.
     HasErrors(PathBuf),
@@ -473,8 +474,8 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(io::stdin().lock()))
 }
 
-/// Prints what is wrong with a file that another command needed. What is only worth knowing is for its author: `check` says
-/// it.
+/// Prints what is wrong with a file that another command needed. What is only worth knowing is for its author:
+/// `check` says it.
 pub(crate) fn print_findings(compilation: &Compilation) {
     let wrong = compilation.diagnostics.iter().filter(|finding| finding.severity != Severity::Note);
     let wrong: Vec<Diagnostic> = wrong.cloned().collect();

@@ -9,8 +9,8 @@ use crate::arguments::Arguments;
 /// The option that names a shipped protocol.
 pub(crate) const NAMES_A_PROTOCOL: &str = "--protocol";
 
-/// The arguments of this program as they would start the server, as a line of a shell. Nothing if its command does not start
-/// servers, or has no word that can be the command of one.
+/// The arguments of this program as they would start the server, as a line of a shell. Nothing if its command does
+/// not start servers, or has no word that can be the command of one.
 pub(crate) fn line_that_starts() -> Option<String> {
     let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = Arguments::command();
@@ -21,8 +21,8 @@ pub(crate) fn line_that_starts() -> Option<String> {
     line(command, words).filter(|_| takes_a_server)
 }
 
-/// The same for the words behind the name of a command. What is an option of the command is taken for one of its own, wherever
-/// it stands, and what the command does not know for a part of the command of the server.
+/// The same for the words behind the name of a command. What is an option of the command is taken for one of its own,
+/// wherever it stands, and what the command does not know for a part of the command of the server.
 fn line(command: &Command, words: &[String]) -> Option<String> {
     let is_named = words.iter().any(|word| word.starts_with(NAMES_A_PROTOCOL));
     let (mut options, mut file, mut server) = (Vec::new(), None, Vec::new());

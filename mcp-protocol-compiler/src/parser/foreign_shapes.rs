@@ -341,7 +341,8 @@ impl Parser<'_> {
         shape
     }
 
-    /// `...Operation`, `...args: Operation[]` in a tuple: the positions that follow, of any number. Returns where the dots are.
+    /// `...Operation`, `...args: Operation[]` in a tuple: the positions that follow, of any number. Returns where the
+    /// dots are.
     pub(super) fn rest_of_tuple(&mut self) -> (Span, TuplePosition) {
         let start = self.span();
         while self.eat(Kind::Dot).is_some() {}

@@ -38,8 +38,8 @@ pub(crate) fn read(
     })
 }
 
-/// The members of the error that answers a message, or stands for it: what the message has there. A peer may find its request
-/// by these.
+/// The members of the error that answers a message, or stands for it: what the message has there. A peer may find its
+/// request by these.
 pub(crate) fn of_answer_to(rules: &Rules, message: MessageText<'_>) -> OwnMembers {
     match rules.names.members() {
         [] => OwnMembers::default(),

@@ -260,8 +260,8 @@ async fn settle_revision(
     Ok(unknown)
 }
 
-/// Whether the server answers a request with a result, without anything before it. It is not asked what it is known not to
-/// answer.
+/// Whether the server answers a request with a result, without anything before it. It is not asked what it is known
+/// not to answer.
 async fn answers(setup: &Setup, unanswered: &BTreeSet<MessageIndex>) -> bool {
     let Ok(mut session) = setup.open() else { return false };
     let answered = match session.question_without(unanswered) {

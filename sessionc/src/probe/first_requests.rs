@@ -9,8 +9,8 @@ use super::target::Target;
 use super::trial::{Missed, Scouted};
 use super::walk::request_of;
 
-/// What has become of the first request of sessions, so that not each session waits for an answer that has not come in another
-/// one.
+/// What has become of the first request of sessions, so that not each session waits for an answer that has not come
+/// in another one.
 #[derive(Debug, Default)]
 pub(crate) struct FirstRequests(Mutex<BTreeMap<MessageIndex, Standing>>);
 

@@ -68,8 +68,8 @@ pub(crate) struct Missed {
     pub(crate) why: String,
     /// What the server has written on its standard error.
     pub(crate) written: String,
-    /// The message to which the server was waited for until the time was over. To wait for it in another way would take as
-    /// long.
+    /// The message to which the server was waited for until the time was over. To wait for it in another way would
+    /// take as long.
     pub(crate) unanswered: Option<MessageIndex>,
 }
 

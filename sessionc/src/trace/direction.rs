@@ -74,8 +74,8 @@ impl Method {
         if kind == Kind::Request { &mut self.requests } else { &mut self.notifications }
     }
 
-    /// The only side that sends it, of requests or of notifications. Where there are none of the kind, the message is a mistake in
-    /// place of one of the other.
+    /// The only side that sends it, of requests or of notifications. Where there are none of the kind, the message is
+    /// a mistake in place of one of the other.
     fn only(&self, is_request: bool) -> Option<Side> {
         let MethodSenders { client, server } = if is_request { self.requests } else { self.notifications };
         let either = MethodSenders {

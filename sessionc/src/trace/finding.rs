@@ -219,7 +219,8 @@ fn code(kind: &ViolationKind) -> Code {
     }
 }
 
-/// Where a message has a key, as the end of a sentence: in its payload, or in its envelope, of a reply in that of its request.
+/// Where a message has a key, as the end of a sentence: in its payload, or in its envelope, of a reply in that of its
+/// request.
 fn place_of_key(protocol: &Protocol, message: &Message, key: &str) -> Option<String> {
     let is_it = |index: KeyIndex| protocol.key(index).is_some_and(|known| known.name == key);
     let of_envelope = match message.kind {

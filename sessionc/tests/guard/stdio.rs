@@ -77,7 +77,8 @@ fn a_refusal_has_the_members_of_the_envelope() {
     assert!(answer.get("other").is_none(), "{answer}");
 }
 
-/// A client of JSON-RPC 1.0 looks for `error` in a reply that has `result`, too, and a strict one refuses other members.
+/// A client of JSON-RPC 1.0 looks for `error` in a reply that has `result`, too, and a strict one refuses other
+/// members.
 fn a_refusal_is_of_the_dialect_of_the_protocol() {
     let devtools = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/devtools.session");
     let stratum = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/stratum.session");

@@ -80,7 +80,8 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether the archive leaves out what was posted: it has a place for it, or its size, or says that this is not known.
+    /// Whether the archive leaves out what was posted: it has a place for it, or its size, or says that this is not
+    /// known.
     fn lacks_body(&self) -> bool {
         let is_post = self.method.eq_ignore_ascii_case("POST");
         let is_empty = |body: &Body<'_>| body.text.as_ref().is_none_or(|JsonText(text)| text.is_empty());

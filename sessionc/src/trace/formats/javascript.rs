@@ -1,5 +1,5 @@
-//! Messages as JavaScript's `console.log` shows objects: `{ jsonrpc: '2.0', id: 1, params: { name: 'a' } }`. What lies deep in
-//! an object is often left out there, as `[Object]`: such an object is not read.
+//! Messages as JavaScript's `console.log` shows objects: `{ jsonrpc: '2.0', id: 1, params: { name: 'a' } }`. What
+//! lies deep in an object is often left out there, as `[Object]`: such an object is not read.
 
 use super::escapes::code;
 

@@ -32,7 +32,8 @@ fn fields_as_object(messages: &[Message]) -> String {
     })
 }
 
-/// A value as `console.log` shows it, if it leaves nothing out: over several lines, and texts in quotes that they do not have.
+/// A value as `console.log` shows it, if it leaves nothing out: over several lines, and texts in quotes that they do
+/// not have.
 fn shown_by_javascript(value: &Value, margin: &str) -> String {
     let inner = format!("{margin}  ");
     let joined = |items: Vec<String>| items.join(&format!(",\n{inner}"));
