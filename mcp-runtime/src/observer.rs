@@ -9,7 +9,7 @@ use mcp_protocol_machine::{
     Awaiting, ProtocolRef, RequestId, Step, StepKind, TableError, Violation, ViolationKind,
 };
 
-use crate::jsonrpc::{Envelope, Malformed, OwnMembers, RawPayload, RpcError, Seems, batch, is_batch};
+use crate::jsonrpc::{Envelope, Malformed, OwnMembers, RawPayload, RpcError, Seems, batch, is_batch, write};
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
@@ -196,10 +196,24 @@ impl Observer {
         }
     }
 
-    /// The requests of both sides that have no reply.
+    /// The requests of a side that have no reply, in no order.
+    pub fn running(&self, asker: Side) -> impl Iterator<Item = (&RequestId, MessageIndex)> {
+        self.rules.checker().unanswered(direction(asker))
+    }
+
+    /// The request without a reply that a reply of this side with this id would answer.
+    pub fn awaited(&self, replier: Side, id: &RequestId) -> Option<MessageIndex> {
+        match self.rules.checker().awaiting(direction(replier), id) {
+            Awaiting::Request(request) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// The requests of both sides that have no reply. With thousands that run this takes its time: where a few of
+    /// them are looked for, [`awaited`](Observer::awaited) and [`running`](Observer::running) do not.
     pub fn unanswered(&self) -> Vec<Unanswered> {
         let of = |sender| {
-            let requests = self.rules.checker().unanswered(direction(sender));
+            let requests = self.running(sender);
             requests.map(move |(id, message)| Unanswered {
                 sender,
                 id: id.clone(),
@@ -288,6 +302,24 @@ impl Observer {
             }
             Err(malformed) => self.malformed(sender, malformed),
         }
+    }
+
+    /// Writes the error that answers a message, or stands for it where it is not passed on: in the dialect of the
+    /// protocol, with those members of the message's envelope that are keys, if `message` is whole. Without an `id`
+    /// the error has `null` there. It has no line feed.
+    ///
+    /// The observer does not take note of it: [`observe`](Observer::observe) it, if it is sent.
+    pub fn error_reply<'a>(
+        &self,
+        message: impl Into<MessageText<'a>>,
+        id: Option<&RequestId>,
+        error: &RpcError,
+    ) -> Vec<u8> {
+        let members = members::of_answer_to(&self.rules, message.into());
+        let mut written = Vec::new();
+        write::error(&mut written, self.rules.dialect(), id, error, &members);
+        written.pop_if(|last| *last == b'\n');
+        written
     }
 
     fn nameless_of(&mut self, sender: Side) -> &mut usize {

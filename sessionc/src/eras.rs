@@ -2,8 +2,8 @@
 
 use mcp_protocol_machine::StepKind;
 use mcp_runtime::ViolationKind;
-use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Owed, Unanswered};
-use mcp_runtime::protocol::{RequestId, Side};
+use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Owed};
+use mcp_runtime::protocol::{MessageIndex, RequestId, Side};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -85,10 +85,11 @@ impl Eras {
         self.opening().is_none()
     }
 
-    /// The request that opens the session with a handshake, while it has no reply.
-    pub(crate) fn opening(&self) -> Option<Unanswered> {
-        let unanswered = self.handshake.unanswered();
-        unanswered.into_iter().find(|request| self.handshake.begins_session(request.message))
+    /// The request that opens the session with a handshake, while it has no reply, and its id.
+    pub(crate) fn opening(&self) -> Option<(&RequestId, MessageIndex)> {
+        let sides = [Side::Client, Side::Server].into_iter();
+        let mut running = sides.flat_map(|side| self.handshake.running(side));
+        running.find(|(_, request)| self.handshake.begins_session(*request))
     }
 
     /// Whether a message of the revision without a handshake has come.
@@ -215,7 +216,7 @@ impl Eras {
 
 /// Whether a request of the other side waits for a reply with this id.
 pub(crate) fn awaits(observer: &Observer, replier: Side, id: &RequestId) -> bool {
-    observer.unanswered().iter().any(|request| request.sender == replier.other() && request.id == *id)
+    observer.awaited(replier, id).is_some()
 }
 
 /// Whether a message has moved the session to another state.

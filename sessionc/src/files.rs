@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::render_all;
+use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
@@ -40,8 +40,9 @@ pub(crate) enum Failure {
     Write(PathBuf, io::Error),
     /// The command line names no protocol.
     NoProtocol,
-    /// The command line names this file and a shipped protocol.
-    TwoProtocols(PathBuf),
+    /// The command line names this file and a shipped protocol. How it is written if the file is the command of a
+    /// server.
+    TwoProtocols(PathBuf, Option<String>),
     /// The file has errors, which were printed.
     HasErrors(PathBuf),
     /// The tables of a protocol cannot be followed.
@@ -128,12 +129,12 @@ impl fmt::Display for Failure {
             Failure::NoProtocol => formatter.write_str(
                 "no protocol is named: give a `.session` file, or a shipped protocol with `--protocol mcp`",
             ),
-            Failure::TwoProtocols(path) => {
+            Failure::TwoProtocols(path, line) => {
                 let path = path.display();
                 write!(formatter, "two protocols are named: leave out `{path}` or `--protocol`")?;
-                match path.to_string().ends_with(".session") {
-                    true => Ok(()),
-                    false => write!(formatter, "; if `{path}` is the command of a server, write `-- {path}`"),
+                match line {
+                    Some(line) => write!(formatter, "; if `{path}` is the command of a server, write `{line}`"),
+                    None => Ok(()),
                 }
             }
             Failure::HasErrors(path) => {
@@ -318,6 +319,9 @@ impl fmt::Display for Failure {
                 "a workflow belongs to a whole repository: run `sessionc init` in `{}`",
                 root.display()
             ),
+            Failure::Session(mcp_runtime::Error::Disconnected { reason }) => {
+                write!(formatter, "the session with the editor has ended: {reason}")
+            }
             Failure::Session(error) => write!(formatter, "the session with the editor has ended: {error}"),
             Failure::NoCommand(name, known) => {
                 write!(formatter, "no command is called `{name}`")?;
@@ -470,9 +474,12 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(io::stdin().lock()))
 }
 
-/// Prints what was found in a file that another command needed without errors.
+/// Prints what is wrong with a file that another command needed. What is only worth knowing is for its author:
+/// `check` says it.
 pub(crate) fn print_findings(compilation: &Compilation) {
-    print_diagnostics(&compilation.sources, &compilation.diagnostics);
+    let wrong = compilation.diagnostics.iter().filter(|finding| finding.severity != Severity::Note);
+    let wrong: Vec<Diagnostic> = wrong.cloned().collect();
+    print_diagnostics(&compilation.sources, &wrong);
 }
 
 /// Prints findings where a command's own output is not in the way.
@@ -489,6 +496,7 @@ pub(crate) fn not_started(program: &str, error: &io::Error) -> io::Error {
     let runs_it = format!("write what runs it in front of it, as in `python3 {program}`");
     let instead = match error.kind() {
         io::ErrorKind::PermissionDenied if is_there => format!("; it is not a program: {runs_it}"),
+        io::ErrorKind::PermissionDenied if Path::new(program).is_dir() => "; it is a folder".to_owned(),
         io::ErrorKind::NotFound if is_there && is_name => {
             format!("; for the file of this name, write `./{program}`, or {runs_it}")
         }

@@ -28,6 +28,7 @@ mod protocol;
 mod report;
 mod repository;
 mod sarif;
+mod server_command;
 mod terminal_line;
 mod trace;
 mod unknown_revision;

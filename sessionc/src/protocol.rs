@@ -14,6 +14,7 @@ use mcp_runtime::observer::Observer;
 use crate::arguments::Shipped;
 use crate::files::{Failure, compile_file, print_findings, reader};
 use crate::missing_role::RoleToAdd;
+use crate::server_command::line_that_starts;
 
 /// The protocol that sessions are judged by, in all its revisions.
 #[derive(Clone, Debug)]
@@ -35,7 +36,11 @@ pub(crate) fn choose(file: Option<&Path>, shipped: Option<Shipped>) -> Result<Ch
         (Some(file), None) => of_file(file),
         (None, Some(shipped)) => Ok(of_crate(shipped)),
         (None, None) => Err(Failure::NoProtocol),
-        (Some(file), Some(_)) => Err(Failure::TwoProtocols(file.to_path_buf())),
+        (Some(file), Some(_)) => {
+            let is_protocol = file.extension().is_some_and(|extension| extension == "session");
+            let line = line_that_starts().filter(|_| !is_protocol);
+            Err(Failure::TwoProtocols(file.to_path_buf(), line))
+        }
     }
 }
 

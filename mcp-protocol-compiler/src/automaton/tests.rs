@@ -404,6 +404,25 @@ fn what_ties_the_steps_of_a_sub_session() {
 }
 
 #[test]
+fn the_ids_of_a_group_are_those_of_its_requests() {
+    let text = |ids: &str| {
+        format!(
+            "request A \"a\" (_) -> R (_)\nrequest B \"b\" (_) -> S (_)\nnotification M \"m\" (_)\ngroup G = A | B\n\
+             key k = {ids} | M.k\nclient C\nC = (*First, *Second)\n\
+             First = !A . ?R . rec w . ?M . w\nSecond = !B . ?S . End\n"
+        )
+    };
+    let keys = |text: &str| {
+        let declarations = compile_text(text).protocol.unwrap().declarations;
+        declarations.messages.iter().map(|message| message.table.keys.to_vec()).collect::<Vec<_>>()
+    };
+    let expected = keys(&text("id of A | id of B"));
+    assert_eq!(keys(&text("id of G")), expected);
+    assert_eq!(keys(&text("id of A | id of G")), expected);
+    assert_eq!(findings(&text("id of G")), "");
+}
+
+#[test]
 fn an_open_key_is_open_in_its_own_body_alone() {
     let text = |open: &str| {
         format!(

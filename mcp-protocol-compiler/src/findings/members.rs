@@ -1,4 +1,4 @@
-//! Keys in members of the envelope: `key session = Attached.session | session of Navigate`.
+//! Keys in members of the envelope: `key session = Attached.session | session of Navigate`, and `id of Navigate`.
 
 use crate::ast::Name;
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -26,15 +26,26 @@ pub fn of_json_rpc(member: &Name, of: &Name) -> Diagnostic {
     }
 }
 
-/// `session of NavigateResult`
+/// `session of NavigateResult`, and `id of NavigateResult`
 pub fn of_reply(of: &Name, reply: &str, request: &str) -> Diagnostic {
-    let what = match of.text == reply {
-        true => format!("`{reply}` is a reply"),
-        false => format!("`{reply}`, which is in `{}`, is a reply", of.text),
-    };
-    Diagnostic::error(BAD_MEMBER, of.span, what)
+    Diagnostic::error(BAD_MEMBER, of.span, is_a(of, reply, "reply"))
         .label("it has the members of its request")
         .suggest(format!("write `{request}`"), [Edit::replace(of.span, request)])
+}
+
+/// `id of Loaded`, where that is a notification.
+pub fn without_id(of: &Name, notification: &str) -> Diagnostic {
+    Diagnostic::error(BAD_MEMBER, of.span, is_a(of, notification, "notification"))
+        .label("it has no id")
+        .help(format!("name the value in its payload that belongs to the key: `{notification}.path`"))
+}
+
+/// What a message is that is named, or is in the group that is named.
+fn is_a(of: &Name, message: &str, kind: &str) -> String {
+    match of.text == message {
+        true => format!("`{message}` is a {kind}"),
+        false => format!("`{message}`, which is in `{}`, is a {kind}", of.text),
+    }
 }
 
 /// `open session of Navigate`, or such a field of an `open key`, where the message has another key. `open` is the word.

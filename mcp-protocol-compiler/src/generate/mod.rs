@@ -50,6 +50,7 @@ use shapes::Elsewhere;
 pub use machine::machine;
 pub use methods::TypedMethod;
 pub use pretty::pretty;
+pub use variants::variant_of_literal;
 
 /// What keeps a protocol from having a typed API, though its machine is sound.
 ///

@@ -279,7 +279,7 @@ impl<'a> ShapeWriter<'a> {
                 let Form::Literal(literal) = &part.form else { continue };
                 if part.variant.is_some() == is_written {
                     let written = part.variant.as_ref().map(|name| pascal(&name.text));
-                    let name = written.unwrap_or_else(|| variants::of_literal(literal));
+                    let name = written.unwrap_or_else(|| variants::variant_of_literal(literal));
                     literals.push((place, names.take(&name), literal));
                 }
             }

@@ -29,7 +29,8 @@ pub(super) fn names(shapes: &[DeclaredShape], union: usize, parts: &[Alternative
         let Some(shape) = named(part) else { return of_form(&part.form).to_owned() };
         let short = short.as_ref().and_then(|names| names.get(place)).cloned();
         place += 1;
-        let tagged = tag.and_then(|key| literal_of(shape, key)).map(of_literal).filter(|name| is_free(name));
+        let tagged =
+            tag.and_then(|key| literal_of(shape, key)).map(variant_of_literal).filter(|name| is_free(name));
         tagged.or(short).unwrap_or_else(|| shape.name.text.clone())
     };
     parts.iter().map(&mut name).collect()
@@ -126,8 +127,8 @@ fn common<'a, I: Iterator<Item = &'a String>>(
     first.take_while(|word| others.iter_mut().all(|other| other.next() == Some(*word))).count()
 }
 
-/// A literal as the name of a variant: `1` is `V1`, `-1` is `Minus1`, `true` is `True`.
-pub(super) fn of_literal(literal: &Literal) -> String {
+/// What the variant of a literal is called that has no name: that of `1` is `V1`, of `-1` `Minus1`, of `true` `True`.
+pub fn variant_of_literal(literal: &Literal) -> String {
     match literal {
         Literal::Text(text) => of_text(text),
         Literal::Int(number) if *number < 0 => format!("Minus{}", number.unsigned_abs()),

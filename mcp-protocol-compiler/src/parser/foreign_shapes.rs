@@ -1,5 +1,7 @@
 //! Shapes as other languages would write them: each is read as what it means, and reported once, with what to write.
 
+use std::collections::HashSet;
+
 use mcp_protocol_machine::protocol::Literal;
 
 use super::codes::MALFORMED_SHAPE;
@@ -337,6 +339,50 @@ impl Parser<'_> {
         let message = "a tuple stands in brackets".to_owned();
         self.say_as_meant(&shape, start, message, " for a list with these positions");
         shape
+    }
+
+    /// `...Operation`, `...args: Operation[]` in a tuple: the positions that follow, of any number. Returns where the
+    /// dots are.
+    pub(super) fn rest_of_tuple(&mut self) -> (Span, TuplePosition) {
+        let start = self.span();
+        while self.eat(Kind::Dot).is_some() {}
+        let dots = start.to(self.previous());
+        // `[]` behind the shape is a part of this mistake.
+        self.translating += 1;
+        let mut position = self.position();
+        self.translating -= 1;
+        if let ShapeKind::List(of) = position.shape.kind {
+            position.shape = *of;
+        }
+        (dots, position)
+    }
+
+    /// A tuple with any number of further positions, which is a list of what may stand in any of them.
+    pub(super) fn list_for_rest(
+        &mut self,
+        open: Span,
+        dots: Span,
+        positions: Vec<TuplePosition>,
+    ) -> ShapeKind {
+        let span = open.to(self.previous());
+        let (mut parts, mut known) = (Vec::new(), HashSet::new());
+        for part in positions.into_iter().map(|position| position.shape) {
+            let alternatives = match part.kind {
+                ShapeKind::Union(inner) => inner,
+                _ => vec![part],
+            };
+            for mut part in alternatives {
+                self.name_as_here(&mut part);
+                if known.insert(format::shape(&part)) {
+                    parts.push(part);
+                }
+            }
+        }
+        let kind = ShapeKind::List(Box::new(Shape { kind: union(parts), span }));
+        let shape = Shape { kind: kind.clone(), span };
+        let otherwise = " for a list of any length";
+        self.say_as_meant(&shape, dots, "a tuple has no rest".to_owned(), otherwise);
+        kind
     }
 
     /// Whether a comma stands in the brackets that begin behind this word, and not within others.

@@ -468,11 +468,17 @@ impl Parser<'_> {
 
     /// `[shape]`: a list. `[shape, shape?]`, `[label: shape]`, `[shape,]`, `[]`: a tuple.
     fn brackets(&mut self) -> ShapeKind {
-        self.bump();
+        let open = self.bump();
         let mut positions = Vec::new();
-        let mut is_list = true;
+        let (mut is_list, mut rest) = (true, None);
         while self.kind() != Kind::CloseBracket {
-            positions.push(self.position());
+            if self.kind() == Kind::Dot {
+                let (dots, position) = self.rest_of_tuple();
+                rest.get_or_insert(dots);
+                positions.push(position);
+            } else {
+                positions.push(self.position());
+            }
             if !self.comma_of_tuple(&positions) {
                 break;
             }
@@ -480,6 +486,9 @@ impl Parser<'_> {
         }
         if self.eat(Kind::CloseBracket).is_none() {
             self.expected(MALFORMED_SHAPE, "`]`", "a list is written `[shape]`, a tuple `[shape, shape]`");
+        }
+        if let Some(dots) = rest {
+            return self.list_for_rest(open, dots, positions);
         }
         let mut positions = with_all_labels_or_none(positions, &mut self.findings);
         only_last_optional(&mut positions, &mut self.findings);
@@ -491,7 +500,7 @@ impl Parser<'_> {
     }
 
     /// `shape`, `shape?`, `label: shape`, `label?: shape`
-    fn position(&mut self) -> TuplePosition {
+    pub(super) fn position(&mut self) -> TuplePosition {
         if self.begins_label() {
             let ShapeField { documentation, name, optional, shape } = self.field("label");
             return TuplePosition { documentation, label: Some(name), optional, shape };

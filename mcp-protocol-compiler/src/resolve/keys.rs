@@ -6,9 +6,9 @@ use super::items::message_field;
 use super::members;
 use super::placed::Placed;
 use crate::ast::{ItemKind, KeyFieldPlace};
-use crate::declarations::{Key, Meaning, Resolution, next_number};
+use crate::declarations::{Key, Resolution, next_number};
 use crate::diagnostic::Diagnostic;
-use crate::findings::{declarations as finding, size};
+use crate::findings::size;
 
 /// Declares every key, those that come with imports included.
 pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
@@ -26,22 +26,23 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         for field in fields {
             let found = match &field.place {
                 KeyFieldPlace::Field(field) => message_field(field, resolution, diagnostics)
-                    .map(|field| (field.message, machine::KeyPlace::Path(field.path))),
-                KeyFieldPlace::Id(message) => match resolution.names.get(&message.text) {
-                    Some(Meaning::Message(index)) => Some((*index, machine::KeyPlace::Id)),
-                    _ => {
-                        diagnostics.push(finding::undefined_message(message, resolution));
-                        None
-                    }
-                },
+                    .map(|field| (vec![field.message], machine::KeyPlace::Path(field.path))),
+                KeyFieldPlace::Id(of) => members::with_ids(of, resolution, diagnostics)
+                    .map(|messages| (messages, machine::KeyPlace::Id)),
                 KeyFieldPlace::Member { .. } => None,
             };
-            if let Some((message, place)) = found
-                && let Some(message) = resolution.declarations.messages.get_mut(usize::from(message.0))
-            {
-                let mut carried = machine::MessageKey::new(key, place);
+            let Some((messages, place)) = found else { continue };
+            for message in messages {
+                let declared = resolution.declarations.messages.get_mut(usize::from(message.0));
+                let Some(message) = declared else { continue };
+                let mut carried = machine::MessageKey::new(key, place.clone());
                 carried.open = field.open.is_some();
-                message.table.keys.to_mut().push(carried);
+                // A request may be named by itself and in a group.
+                let is_again =
+                    carried.place == machine::KeyPlace::Id && message.table.keys.contains(&carried);
+                if !is_again {
+                    message.table.keys.to_mut().push(carried);
+                }
             }
         }
         for field in fields {

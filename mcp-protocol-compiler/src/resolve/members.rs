@@ -24,10 +24,7 @@ pub(super) fn declare(
     if OF_JSON_RPC.contains(&member.text.as_str()) {
         return diagnostics.push(finding::of_json_rpc(member, of));
     }
-    let messages = messages(of, resolution);
-    if messages.is_empty() {
-        return diagnostics.push(names::undefined_message(of, resolution));
-    }
+    let Some(messages) = named(of, resolution, diagnostics) else { return };
     for index in messages {
         match fault(key, (member, of), index, resolution) {
             Some(found) => return diagnostics.push(found),
@@ -63,7 +60,7 @@ pub(super) fn open_ones_are_alone(
             else {
                 continue;
             };
-            let other = messages(of, resolution).into_iter().find_map(|message| {
+            let other = messages(of, resolution).into_iter().flatten().find_map(|message| {
                 let message = &declarations.message(message)?.table;
                 let mut keys = message.keys.iter().map(|carried| declarations.key_name(carried.key));
                 Some((&*message.name, keys.find(|key| *key != name.text)?))
@@ -75,12 +72,47 @@ pub(super) fn open_ones_are_alone(
     }
 }
 
-/// The message of a name, or those of a group; none if it is neither.
-fn messages(of: &Name, resolution: &Resolution) -> Vec<MessageIndex> {
-    match resolution.names.get(&of.text) {
-        Some(Meaning::Message(message)) => vec![*message],
-        Some(Meaning::Group(messages)) => messages.clone(),
-        _ => Vec::new(),
+/// The message of a name, or those of a group; nothing if it is neither.
+fn messages(of: &Name, resolution: &Resolution) -> Option<Vec<MessageIndex>> {
+    match resolution.names.get(&of.text)? {
+        Meaning::Message(message) => Some(vec![*message]),
+        Meaning::Group(messages) => Some(messages.clone()),
+    }
+}
+
+/// The same; reports a name that is neither.
+fn named(of: &Name, resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<MessageIndex>> {
+    let messages = messages(of, resolution);
+    if messages.is_none() {
+        diagnostics.push(names::undefined_message(of, resolution));
+    }
+    messages
+}
+
+/// The requests whose ids are a key. Only requests have ids of their own.
+pub(super) fn with_ids(
+    of: &Name,
+    resolution: &Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<MessageIndex>> {
+    let messages = named(of, resolution, diagnostics)?;
+    let declarations = &resolution.declarations;
+    let fault = messages.iter().find_map(|index| {
+        let message = declarations.message(*index)?;
+        match message.table.kind {
+            Kind::Request => None,
+            Kind::Notification => Some(finding::without_id(of, &message.table.name)),
+            Kind::Reply { request } | Kind::Refusal { request } => {
+                Some(finding::of_reply(of, &message.table.name, declarations.message_name(request)))
+            }
+        }
+    });
+    match fault {
+        Some(fault) => {
+            diagnostics.push(fault);
+            None
+        }
+        None => Some(messages),
     }
 }
 

@@ -128,8 +128,7 @@ impl Engine {
         if !step.kind.is_dropped() {
             let kind = MessageKind::Result { place: place::of(&self.rules, caller.is_bound(), step.kind) };
             self.write_reply(to, kind, |into, dialect| {
-                write::result(into, dialect, id, result);
-                write::own_members(into, &members);
+                write::result(into, dialect, id, result, &members);
             });
         }
         Ok(())
@@ -158,8 +157,7 @@ impl Engine {
         }
         self.traces.over(Direction::Receive, id, ExchangeOutcome::Error(error.code));
         self.write_reply(to, MessageKind::Error, |into, dialect| {
-            write::error(into, dialect, Some(id), error);
-            write::own_members(into, &members);
+            write::error(into, dialect, Some(id), error, &members);
         });
         Ok(())
     }

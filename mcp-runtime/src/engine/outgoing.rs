@@ -85,8 +85,7 @@ impl Engine {
             return Err(self.lifecycle.closed(caller).unwrap_or(over));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
-        write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, text);
-        write::own_members(self.outbox.composing(), &members);
+        write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, text, &members);
         if call {
             // A step is of this sub-session, and is lost with it.
             let is_bound = caller.is_bound() || matches!(meant, Meant::SubSession(_));
@@ -195,8 +194,7 @@ impl Engine {
         )?;
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
-            write::notification(self.outbox.composing(), self.rules.dialect(), &method, params);
-            write::own_members(self.outbox.composing(), &members);
+            write::notification(self.outbox.composing(), self.rules.dialect(), &method, params, &members);
             let place = place::of(&self.rules, caller.is_bound(), step.kind);
             self.said(
                 caller,

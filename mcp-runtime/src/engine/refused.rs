@@ -37,7 +37,7 @@ impl Engine {
             (Some(id), _) => self.write_error(inbound, Some(id), &error),
             (None, Some(raw)) => {
                 self.write_reply(inbound.reply_to(), MessageKind::Error, |into, dialect| {
-                    write::error_to_raw(into, dialect, &raw, &error)
+                    write::error_to_raw(into, dialect, &raw, &error, inbound.members);
                 });
                 Received::default()
             }
@@ -144,8 +144,7 @@ impl Engine {
         }
         let to = inbound.reply_to();
         self.write_reply(to, MessageKind::Error, |into, dialect| {
-            write::error(into, dialect, id, error);
-            write::own_members(into, inbound.members);
+            write::error(into, dialect, id, error, inbound.members);
         });
         Received::default()
     }

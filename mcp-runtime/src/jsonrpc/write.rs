@@ -30,17 +30,24 @@ pub(crate) fn request(
     id: &RequestId,
     method: &str,
     params: Option<&str>,
+    members: &OwnMembers,
 ) {
     into.reserve(method.len() + params.map_or(0, str::len) + ENVELOPE);
     start("id", dialect, into);
     request_id(into, id);
     into.extend_from_slice(br#","method":"#);
     text(into, method);
-    finish(into, dialect, params);
+    finish(into, dialect, params, members);
 }
 
 /// A notification.
-pub(crate) fn notification(into: &mut Vec<u8>, dialect: Dialect, method: &str, params: Option<&str>) {
+pub(crate) fn notification(
+    into: &mut Vec<u8>,
+    dialect: Dialect,
+    method: &str,
+    params: Option<&str>,
+    members: &OwnMembers,
+) {
     into.reserve(method.len() + params.map_or(0, str::len) + ENVELOPE);
     match dialect {
         Dialect::Version1 => {
@@ -50,53 +57,55 @@ pub(crate) fn notification(into: &mut Vec<u8>, dialect: Dialect, method: &str, p
         Dialect::Standard | Dialect::WithoutJsonrpc => start("method", dialect, into),
     }
     text(into, method);
-    finish(into, dialect, params);
+    finish(into, dialect, params, members);
 }
 
 /// A reply.
-pub(crate) fn result(into: &mut Vec<u8>, dialect: Dialect, id: &RequestId, result: &str) {
+pub(crate) fn result(
+    into: &mut Vec<u8>,
+    dialect: Dialect,
+    id: &RequestId,
+    result: &str,
+    members: &OwnMembers,
+) {
     into.reserve(result.len() + ENVELOPE);
     start("id", dialect, into);
     request_id(into, id);
     into.extend_from_slice(br#","result":"#);
     into.extend_from_slice(result.as_bytes());
-    into.extend_from_slice(match dialect {
-        Dialect::Version1 => b",\"error\":null}\n",
-        Dialect::Standard | Dialect::WithoutJsonrpc => b"}\n",
-    });
+    if dialect == Dialect::Version1 {
+        into.extend_from_slice(br#","error":null"#);
+    }
+    end(into, members);
 }
 
 /// An error reply; without an id, `null` stands in its place, as JSON-RPC asks for where the id could not be read.
-pub(crate) fn error(into: &mut Vec<u8>, dialect: Dialect, id: Option<&RequestId>, error: &RpcError) {
+pub(crate) fn error(
+    into: &mut Vec<u8>,
+    dialect: Dialect,
+    id: Option<&RequestId>,
+    error: &RpcError,
+    members: &OwnMembers,
+) {
     start("id", dialect, into);
     match id {
         Some(id) => request_id(into, id),
         None => into.extend_from_slice(b"null"),
     }
-    error_tail(into, dialect, error);
-}
-
-/// Adds members to the envelope that was written last, for a protocol that has some of its own.
-pub(crate) fn own_members(into: &mut Vec<u8>, members: &OwnMembers) {
-    const END: &[u8] = b"}\n";
-    if members.is_empty() || !into.ends_with(END) {
-        return;
-    }
-    into.truncate(into.len() - END.len());
-    for (name, value) in members.iter() {
-        into.push(b',');
-        text(into, name);
-        into.push(b':');
-        request_id(into, value);
-    }
-    into.extend_from_slice(END);
+    error_tail(into, dialect, error, members);
 }
 
 /// An error reply to what cannot be an id, a fraction for instance, given back as it came.
-pub(crate) fn error_to_raw(into: &mut Vec<u8>, dialect: Dialect, id: &str, error: &RpcError) {
+pub(crate) fn error_to_raw(
+    into: &mut Vec<u8>,
+    dialect: Dialect,
+    id: &str,
+    error: &RpcError,
+    members: &OwnMembers,
+) {
     start("id", dialect, into);
     into.extend_from_slice(id.as_bytes());
-    error_tail(into, dialect, error);
+    error_tail(into, dialect, error, members);
 }
 
 /// How a message begins, up to the value of its first own member, `"id"` or `"method"`.
@@ -109,7 +118,7 @@ fn start(first: &'static str, dialect: Dialect, into: &mut Vec<u8>) {
     into.extend_from_slice(br#"":"#);
 }
 
-fn error_tail(into: &mut Vec<u8>, dialect: Dialect, error: &RpcError) {
+fn error_tail(into: &mut Vec<u8>, dialect: Dialect, error: &RpcError, members: &OwnMembers) {
     into.extend_from_slice(match dialect {
         Dialect::Version1 => br#","result":null,"error":"#,
         Dialect::Standard | Dialect::WithoutJsonrpc => br#","error":"#,
@@ -119,6 +128,17 @@ fn error_tail(into: &mut Vec<u8>, dialect: Dialect, error: &RpcError) {
         // Only a `data` could fail, and JSON values do not; should it happen, the code is what must arrive.
         into.truncate(start);
         let _ = write!(into, r#"{{"code":{},"message":""}}"#, error.code);
+    }
+    end(into, members);
+}
+
+/// How a message ends: with the members that a protocol has of its own.
+fn end(into: &mut Vec<u8>, members: &OwnMembers) {
+    for (name, value) in members.iter() {
+        into.push(b',');
+        text(into, name);
+        into.push(b':');
+        request_id(into, value);
     }
     into.extend_from_slice(b"}\n");
 }
@@ -130,13 +150,13 @@ pub(crate) fn id_text(id: &RequestId) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-fn finish(into: &mut Vec<u8>, dialect: Dialect, params: Option<&str>) {
+fn finish(into: &mut Vec<u8>, dialect: Dialect, params: Option<&str>, members: &OwnMembers) {
     let params = params.or((dialect == Dialect::Version1).then_some("[]"));
     if let Some(params) = params {
         into.extend_from_slice(br#","params":"#);
         into.extend_from_slice(params.as_bytes());
     }
-    into.extend_from_slice(b"}\n");
+    end(into, members);
 }
 
 fn request_id(into: &mut Vec<u8>, id: &RequestId) {
@@ -166,6 +186,7 @@ fn text(into: &mut Vec<u8>, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jsonrpc::NO_MEMBERS as NO;
 
     fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
         let mut bytes = Vec::new();
@@ -177,23 +198,23 @@ mod tests {
     fn one_line_each() {
         let id = RequestId::Text("a\"\n".into());
         assert_eq!(
-            written(|into| request(into, Dialect::Standard, &RequestId::Number(0), "a/b", Some("{}"))),
+            written(|into| request(into, Dialect::Standard, &RequestId::Number(0), "a/b", Some("{}"), &NO)),
             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"a/b\",\"params\":{}}\n"
         );
         assert_eq!(
-            written(|into| notification(into, Dialect::Standard, "n", None)),
+            written(|into| notification(into, Dialect::Standard, "n", None, &NO)),
             "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n"
         );
         assert_eq!(
-            written(|into| result(into, Dialect::Standard, &id, "1")),
+            written(|into| result(into, Dialect::Standard, &id, "1", &NO)),
             "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"\\n\",\"result\":1}\n"
         );
         assert_eq!(
-            written(|into| error(into, Dialect::Standard, None, &RpcError::new(1, "x"))),
+            written(|into| error(into, Dialect::Standard, None, &RpcError::new(1, "x"), &NO)),
             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"x\"}}\n"
         );
         assert!(
-            written(|into| error_to_raw(into, Dialect::Standard, "1.5", &RpcError::new(1, "x")))
+            written(|into| error_to_raw(into, Dialect::Standard, "1.5", &RpcError::new(1, "x"), &NO))
                 .contains("\"id\":1.5,")
         );
     }
@@ -203,32 +224,33 @@ mod tests {
         let members: OwnMembers =
             [("session".into(), "A\"".into()), ("tab".into(), 7.into())].into_iter().collect();
         let with = |members: &OwnMembers| {
-            written(|into| {
-                notification(into, Dialect::WithoutJsonrpc, "n", Some("{}"));
-                own_members(into, members);
-            })
+            written(|into| notification(into, Dialect::WithoutJsonrpc, "n", Some("{}"), members))
         };
         assert_eq!(with(&members), "{\"method\":\"n\",\"params\":{},\"session\":\"A\\\"\",\"tab\":7}\n");
-        assert_eq!(with(&OwnMembers::default()), "{\"method\":\"n\",\"params\":{}}\n");
+        assert_eq!(with(&NO), "{\"method\":\"n\",\"params\":{}}\n");
+        assert_eq!(
+            written(|into| result(into, Dialect::Version1, &RequestId::Number(1), "[]", &members)),
+            "{\"id\":1,\"result\":[],\"error\":null,\"session\":\"A\\\"\",\"tab\":7}\n"
+        );
     }
 
     #[test]
     fn version_1_leaves_nothing_out() {
         let id = RequestId::Number(0);
         assert_eq!(
-            written(|into| request(into, Dialect::Version1, &id, "a", None)),
+            written(|into| request(into, Dialect::Version1, &id, "a", None, &NO)),
             "{\"id\":0,\"method\":\"a\",\"params\":[]}\n"
         );
         assert_eq!(
-            written(|into| notification(into, Dialect::Version1, "n", Some("[1]"))),
+            written(|into| notification(into, Dialect::Version1, "n", Some("[1]"), &NO)),
             "{\"id\":null,\"method\":\"n\",\"params\":[1]}\n"
         );
         assert_eq!(
-            written(|into| result(into, Dialect::Version1, &id, "1")),
+            written(|into| result(into, Dialect::Version1, &id, "1", &NO)),
             "{\"id\":0,\"result\":1,\"error\":null}\n"
         );
         assert_eq!(
-            written(|into| error(into, Dialect::Version1, Some(&id), &RpcError::new(1, "x"))),
+            written(|into| error(into, Dialect::Version1, Some(&id), &RpcError::new(1, "x"), &NO)),
             "{\"id\":0,\"result\":null,\"error\":{\"code\":1,\"message\":\"x\"}}\n"
         );
     }

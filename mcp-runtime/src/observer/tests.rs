@@ -1,7 +1,8 @@
 use mcp_protocol_machine::Token;
 use mcp_protocol_machine::protocol::edges::{receive, send};
 use mcp_protocol_machine::protocol::{
-    Message, MessageIndex, Path, Protocol, Role, Side, State, StateIndex, StateKind, Text,
+    Dialect, Key, KeyIndex, Message, MessageIndex, MessageKey, Path, Protocol, Role, Side, State, StateIndex,
+    StateKind, Text,
 };
 
 use super::*;
@@ -339,5 +340,40 @@ fn a_reply_that_cannot_be_read_uses_no_id_of_its_sender() {
         // An error of the server with this id would answer a request of the client.
         let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}"#;
         assert!(!said(&mut observer, Side::Server, error).is_empty(), "{reply}");
+    }
+}
+
+/// The messages of a protocol, with a session in the envelope of one of them.
+fn with_session_member(dialect: Dialect) -> Observer {
+    let mut protocol = COUNTER.clone();
+    protocol.dialect = dialect;
+    protocol.keys = vec![Key::named("session")].into();
+    let key = MessageKey::member(KeyIndex(0), "session");
+    protocol.messages.to_mut()[3].keys = vec![key].into();
+    Observer::new(Arc::new(protocol), Options::new()).unwrap()
+}
+
+#[test]
+fn an_error_reply_is_of_the_dialect_and_has_the_members_of_the_message() {
+    let error = RpcError::new(1, "x");
+    let id = RequestId::from(1);
+    let cases = [
+        (Dialect::Standard, r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"},"session":"S"}"#),
+        (Dialect::WithoutJsonrpc, r#"{"id":1,"error":{"code":1,"message":"x"},"session":"S"}"#),
+        (Dialect::Version1, r#"{"id":1,"result":null,"error":{"code":1,"message":"x"},"session":"S"}"#),
+    ];
+    for (dialect, expected) in cases {
+        let observer = with_session_member(dialect);
+        // It need not be a message that the protocol has, and not even one of JSON-RPC.
+        for message in [
+            &br#"{"id":1,"method":"nothing","session":"S","other":2}"#[..],
+            br#"{"id":{},"method":"add","session":"S"}"#,
+        ] {
+            let written = observer.error_reply(message, Some(&id), &error);
+            assert_eq!(String::from_utf8(written).unwrap(), expected);
+        }
+        let cut_off = observer.error_reply(br#"{"session":"S","met"#, None, &error);
+        let cut_off: serde_json::Value = serde_json::from_slice(&cut_off).unwrap();
+        assert_eq!((&cut_off["id"], cut_off.get("session")), (&serde_json::Value::Null, None));
     }
 }

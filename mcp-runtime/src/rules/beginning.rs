@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::Direction;
 
 use super::names::announced;
-use super::{Rules, alternatives, announcements};
+use super::{Rules, alternatives, announcements, members};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 
@@ -16,12 +16,13 @@ pub(crate) fn answer_aside(rules: &Rules, message: &[u8]) -> Option<Vec<u8>> {
         return None;
     };
     let read = alternatives::read_as(rules, Direction::Receive, true, &method, params);
+    let members = members::of_answer_to(rules, message.into());
     let mut answer = Vec::new();
     if read.and_then(|read| rules.message(read)).is_some_and(|table| table.answered) {
-        write::result(&mut answer, dialect, &id, "{}");
+        write::result(&mut answer, dialect, &id, "{}", &members);
     } else {
         let error = RpcError::busy("the session is being begun: ask again later");
-        write::error(&mut answer, dialect, Some(&id), &error);
+        write::error(&mut answer, dialect, Some(&id), &error, &members);
     }
     answer.pop_if(|last| *last == b'\n');
     Some(answer)

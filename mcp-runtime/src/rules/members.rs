@@ -27,13 +27,24 @@ pub(crate) fn read(
     parsed: &mut Result<Envelope<'_, LookedUp<'_>>, Malformed>,
 ) -> OwnMembers {
     let names = rules.names.members();
-    if names.is_empty() || parsed.is_err() {
+    if names.is_empty() {
         return OwnMembers::default();
     }
     OwnMembers::read(message, names).unwrap_or_else(|name| {
-        *parsed = Err(Malformed::twice(message.bytes(), &name));
+        if parsed.is_ok() {
+            *parsed = Err(Malformed::twice(message.bytes(), &name));
+        }
         OwnMembers::default()
     })
+}
+
+/// The members of the error that answers a message, or stands for it: what the message has there. A peer may find its
+/// request by these.
+pub(crate) fn of_answer_to(rules: &Rules, message: MessageText<'_>) -> OwnMembers {
+    match rules.names.members() {
+        [] => OwnMembers::default(),
+        names => OwnMembers::read(message, names).unwrap_or_default(),
+    }
 }
 
 /// The members of a request or a notification of this side. What it is meant for holds the values, or the request that it

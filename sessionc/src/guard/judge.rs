@@ -4,7 +4,6 @@ use mcp_protocol_machine::protocol::{Side, Strictness};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
 use mcp_runtime::{Options, Report, RequestId, RpcError, Violation, ViolationKind};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::head::{EnvelopeHead, id_in};
 use crate::eras::{Era, Eras, advances, awaits};
@@ -180,9 +179,9 @@ impl Judge {
             is_refused(policy, one) || fault.as_ref().is_some_and(stops)
         });
         let refused: Vec<bool> = refused.collect();
-        for ((one, refused), fault) in observed.iter().zip(&refused).zip(faults) {
+        for (place, ((one, refused), fault)) in observed.iter().zip(&refused).zip(faults).enumerate() {
             let treatment = match refused {
-                true => refuse(observer, one, text, &mut judgement),
+                true => refuse(observer, one, texts.get(place).unwrap_or(text), &mut judgement),
                 false => Treatment::Forwarded,
             };
             let form = form(&mut self.texts, one, alone);
@@ -331,7 +330,8 @@ impl Judge {
         }
         let mut judgement = Judgement { forward: Forward::Nothing, ..Judgement::default() };
         let id = id_in(beginning);
-        let error = answer(id.as_ref(), &RpcError::invalid_request(problem));
+        let error = RpcError::invalid_request(problem);
+        let error = self.eras.handshake().error_reply(beginning, id.as_ref(), &error);
         let is_reply = id.as_ref().is_some_and(|id| self.eras.all().any(|it| awaits(it, sender, id)));
         if is_reply {
             self.settle(sender, &error);
@@ -342,13 +342,16 @@ impl Judge {
         judgement
     }
 
+    /// The error that answers a request of the client in place of the server.
+    pub(crate) fn error_in_place(&self, id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
+        self.eras.handshake().error_reply(b"", id, error)
+    }
+
     /// The methods and ids of the requests of a side that have no reply.
     pub(crate) fn unanswered(&self, side: Side) -> Vec<(String, RequestId)> {
         let of = |observer: &Observer| -> Vec<(String, RequestId)> {
-            let requests = observer.unanswered().into_iter().filter(|request| request.sender == side);
-            let named = requests.filter_map(|request| {
-                let message = observer.protocol().message(request.message)?;
-                Some((message.method.to_string(), request.id))
+            let named = observer.running(side).filter_map(|(id, request)| {
+                Some((observer.protocol().message(request)?.method.to_string(), id.clone()))
             });
             named.collect()
         };
@@ -404,8 +407,8 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
     match &observed.id {
         Some(id) if is_reply && awaits(observer, sender, id) => {
             let what = format!("the reply of the peer was stopped by a guard: {}", error.message);
-            let error = answer(Some(id), &RpcError::internal_error(what));
-            judgement.replacements.push(with_members(observer, text, error));
+            let error = RpcError::internal_error(what);
+            judgement.replacements.push(observer.error_reply(text, Some(id), &error));
             Treatment::Replaced
         }
         _ if matches!(
@@ -420,34 +423,10 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
         // A server that writes something else between its messages does not expect an answer.
         None if sender == Side::Server => Treatment::Dropped,
         id => {
-            judgement.answers.push(with_members(observer, text, answer(id.as_ref(), &error)));
+            judgement.answers.push(observer.error_reply(text, id.as_ref(), &error));
             Treatment::Refused
         }
     }
-}
-
-/// An error with the members that the envelope of the message has which it answers, or stands for. A peer may find its
-/// request by these.
-fn with_members(observer: &Observer, text: &[u8], error: Vec<u8>) -> Vec<u8> {
-    let mut names = observer.protocol().messages.iter().flat_map(|message| message.member_keys()).peekable();
-    if names.peek().is_none() {
-        return error;
-    }
-    let read = |text: &[u8]| serde_json::from_slice::<serde_json::Map<String, Value>>(text);
-    let (Ok(message), Ok(mut members)) = (read(text), read(&error)) else { return error };
-    for (_, name) in names {
-        if let Some(value) = message.get(&**name).filter(|value| value.is_string() || value.is_i64()) {
-            members.insert(name.to_string(), value.clone());
-        }
-    }
-    Value::Object(members).to_string().into_bytes()
-}
-
-/// An error as it stands on the wire, without its frame.
-pub(crate) fn answer(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
-    json!({ "jsonrpc": "2.0", "id": id.map_or(Value::Null, |id| json!(id)), "error": error })
-        .to_string()
-        .into_bytes()
 }
 
 /// What a text that is not a message has in common with those that are reported together with it. `alone` is the text, if it

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Side, Strictness};
-use mcp_runtime::RequestId;
+use mcp_runtime::{RequestId, RpcError};
 
 use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
@@ -162,6 +162,11 @@ impl GuardedSession {
     pub(super) fn exited(&mut self, code: u8, what: &str) {
         self.outputs.record(self.number, Recorded::Exited(code, what));
         self.outputs.reporter.event(self.number, what);
+    }
+
+    /// The error that answers a request of the client in place of the server.
+    pub(super) fn error_in_place(&self, id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
+        self.judge.error_in_place(id, error)
     }
 
     /// Whether one of these requests of the client has no reply.

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_compiler::generate::variant_of_literal;
 
 use super::item::Written;
 use super::variants::VariantNames;
-use super::words::pascal;
 
 /// The name of each alternative of a union, where it has one that no other has. Next to shapes with names of their own,
 /// after which their variants are called, there is none.
@@ -18,7 +17,7 @@ pub(super) fn names(known: &VariantNames, parts: &[Written]) -> Vec<Option<Strin
         return vec![None; parts.len()];
     }
     let names = parts.iter().map(|part| match part {
-        Written::Literal(value) => (Some(by_itself(value)), known.of(value).map(str::to_owned)),
+        Written::Literal(value) => (Some(variant_of_literal(value)), known.of(value).map(str::to_owned)),
         _ => (None, None),
     });
     let names: Vec<(Option<String>, Option<String>)> =
@@ -29,14 +28,4 @@ pub(super) fn names(known: &VariantNames, parts: &[Written]) -> Vec<Option<Strin
     }
     let is_alone = |name: &&String| taken.get(name.as_str()) == Some(&1);
     names.iter().map(|(_, said)| said.as_ref().filter(is_alone).cloned()).collect()
-}
-
-/// What the variant of a value is called that has no name.
-fn by_itself(value: &Literal) -> String {
-    match value {
-        Literal::Text(text) => pascal(text),
-        Literal::Int(number) if *number < 0 => format!("Minus{}", number.unsigned_abs()),
-        Literal::Int(number) => format!("V{number}"),
-        Literal::Bool(value) => pascal(&value.to_string()),
-    }
 }

@@ -26,7 +26,7 @@ pub(super) fn complete(
     let range = snapshot.range(sources, typed);
     let is_shown = |symbol: &Symbol| match symbol.kind {
         SymbolKind::Request | SymbolKind::Notification | SymbolKind::Reply | SymbolKind::Group => {
-            context.place.takes_messages()
+            context.place.takes_message(symbol.kind)
         }
         SymbolKind::Definition if matches!(context.place, CompletionPlace::RoleName(_)) => true,
         SymbolKind::Definition | SymbolKind::Role => {

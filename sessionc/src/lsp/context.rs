@@ -4,6 +4,7 @@ use mcp_protocol_compiler::ast::{BOOLEANS, BUILT_IN};
 use mcp_protocol_compiler::lexer::{self, Kind, Token};
 use mcp_protocol_compiler::parser::words;
 use mcp_protocol_compiler::source::{FileId, SourceMap};
+use mcp_protocol_compiler::symbols::SymbolKind;
 
 /// What may stand at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,12 @@ pub(super) enum CompletionPlace {
     Action,
     /// A message or group in a declaration.
     Message,
+    /// A message that has a key in its payload, or what says that it is elsewhere.
+    KeyField,
+    /// A request or a group, of whose replies or ids something is said.
+    Request,
+    /// A request, a notification or a group, in whose envelopes a key is.
+    Opening,
     /// Where capabilities or the version are announced.
     Announced,
     /// What may follow where one message announces capabilities.
@@ -44,9 +51,17 @@ pub(super) enum CompletionPlace {
 }
 
 impl CompletionPlace {
-    /// Whether messages and groups may stand here.
-    pub(super) fn takes_messages(self) -> bool {
-        matches!(self, CompletionPlace::Action | CompletionPlace::Message | CompletionPlace::Announced)
+    /// Whether a message or group of this kind may stand here.
+    pub(super) fn takes_message(self, kind: SymbolKind) -> bool {
+        match self {
+            CompletionPlace::Action
+            | CompletionPlace::Message
+            | CompletionPlace::KeyField
+            | CompletionPlace::Announced => true,
+            CompletionPlace::Request => matches!(kind, SymbolKind::Request | SymbolKind::Group),
+            CompletionPlace::Opening => kind != SymbolKind::Reply,
+            _ => false,
+        }
     }
 
     /// The words of the language that may stand here.
@@ -55,6 +70,7 @@ impl CompletionPlace {
             CompletionPlace::Item => &words::ITEMS,
             CompletionPlace::Action => &["reply"],
             CompletionPlace::Message => &["replies"],
+            CompletionPlace::KeyField => &["id of", "open"],
             CompletionPlace::Announced => &["each request"],
             CompletionPlace::OfCapabilities => &["open until announced", "default"],
             CompletionPlace::OfCapabilitiesInRequests => &["default", "with error"],
@@ -64,7 +80,9 @@ impl CompletionPlace {
             CompletionPlace::Payload => &["null"],
             CompletionPlace::Shape => &BUILT_IN,
             CompletionPlace::Modifier => &words::MODIFIERS,
-            CompletionPlace::Dual
+            CompletionPlace::Request
+            | CompletionPlace::Opening
+            | CompletionPlace::Dual
             | CompletionPlace::RoleName(_)
             | CompletionPlace::Import
             | CompletionPlace::Nothing => &[],
@@ -152,6 +170,9 @@ impl<'t> CurrentItem<'t> {
             if token.kind != Kind::Word || !token.starts_line {
                 return None;
             }
+            // `open key name = …`
+            let is_open_key = word == "open" && before.get(index + 1).map(&text) == Some("key");
+            let word = if is_open_key { "key" } else { word };
             if words::ITEMS.contains(&word) && word != "override" {
                 return Some(CurrentItem { kind: ItemKind::Word(word), start: token.start, first: index });
             }
@@ -200,9 +221,16 @@ impl<'t> CurrentItem<'t> {
                 CompletionPlace::OfCapabilities,
                 CompletionPlace::OfCapabilitiesInRequests,
             ),
+            ItemKind::Word("key") if matches!(last.kind, Kind::Equals | Kind::Bar) => {
+                CompletionPlace::KeyField
+            }
             ItemKind::Word("group" | "key" | "capabilities") => match last.kind {
                 Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => CompletionPlace::Message,
-                Kind::Word if text(last) == "replies" || text(last) == "of" => CompletionPlace::Message,
+                Kind::Word if text(last) == "replies" => CompletionPlace::Request,
+                Kind::Word if text(last) == "of" => match tokens.iter().rev().nth(1).map(text) {
+                    Some("id") => CompletionPlace::Request,
+                    _ => CompletionPlace::Opening,
+                },
                 Kind::Word if text(last) == "capabilities" => CompletionPlace::Side,
                 Kind::Word if tokens.len() > 2 => CompletionPlace::Item,
                 _ => CompletionPlace::Nothing,

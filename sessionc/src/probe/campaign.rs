@@ -15,6 +15,7 @@ use crate::protocol::Chosen;
 use crate::terminal_line::TerminalLine;
 
 use super::connection::Address;
+use super::first_requests::FirstRequests;
 use super::offence::{Act, Group, Offence, around_requests, on_the_wire, out_of_order, with_wrong_params};
 use super::payload::Payloads;
 use super::progress::Progress;
@@ -238,15 +239,15 @@ async fn settle_revision(
     let unknown = session.unknown_revision().map(str::to_owned);
     let has_heard = session.has_heard();
     let written = session.end().await.written;
-    if let Err(Obstacle { why, is_silence }) = followed {
+    if let Err(Obstacle { why, unanswered }) = followed {
         // A server without a handshake refuses the request that begins one, or at worst passes over it. One that says
         // something else would be waited for twice.
-        let Some(stateless) = chosen.stateless().filter(|_| !(is_silence && has_heard)) else {
+        let Some(stateless) = chosen.stateless().filter(|_| !(unanswered.is_some() && has_heard)) else {
             return Err(Failure::NoSession(why, written));
         };
         let payloads = Arc::new(Payloads::new(stateless.clone(), settings.samples.clone()));
         let alone = Setup { protocol: stateless.clone(), payloads, ..setup.clone() };
-        if !answers(&alone).await {
+        if !answers(&alone, &BTreeSet::new()).await {
             return Err(Failure::NoSession(why, written));
         }
         *setup = alone;
@@ -259,10 +260,11 @@ async fn settle_revision(
     Ok(unknown)
 }
 
-/// Whether the server answers a request with a result, without anything before it.
-async fn answers(setup: &Setup) -> bool {
+/// Whether the server answers a request with a result, without anything before it. It is not asked what it is known
+/// not to answer.
+async fn answers(setup: &Setup, unanswered: &BTreeSet<MessageIndex>) -> bool {
     let Ok(mut session) = setup.open() else { return false };
-    let answered = match session.question() {
+    let answered = match session.question_without(unanswered) {
         Question::Ask(request) => {
             let mut tables = (0..).map(MessageIndex).zip(setup.protocol.messages.iter());
             let reply = tables.find(|(_, table)| table.kind == Kind::Reply { request });
@@ -287,17 +289,27 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
     let (mut known, mut not_reached, mut all_strays) = (Vec::new(), Vec::new(), Vec::new());
     let (mut open, blocked): (Vec<Target>, Vec<Target>) =
         targets.into_iter().partition(|target| target.needs.is_none());
+    let first_requests = Arc::new(FirstRequests::default());
     let work = open.iter().cloned().map(|target| {
-        let setup = Arc::clone(setup);
-        async move { setup.scout(&target).await }
+        let (setup, first_requests) = (Arc::clone(setup), Arc::clone(&first_requests));
+        async move {
+            if let Some(missed) = first_requests.missed(&setup.protocol, &target) {
+                return Scouted { permitted: Err(missed), strays: Vec::new() };
+            }
+            let scouted = setup.scout(&target).await;
+            first_requests.note(&setup.protocol, &target, &scouted);
+            scouted
+        }
     });
     let mut scouted = side_by_side(settings.jobs, work).await;
     // A state in which the server has answered nothing yet is easy to reach.
     let is_answered = |target: &Target| target.moves.iter().any(|step| step.sender == Side::Server);
     let mut waited_for = open.iter().zip(&scouted).filter(|(target, _)| is_answered(target)).peekable();
-    // A server that was waited for each time has nothing to say to another message either, and the time would pass again.
+    // Where a server was waited for each time, it would be waited for again on other ways.
     let is_mute = waited_for.peek().is_some()
-        && waited_for.all(|(_, it)| it.permitted.as_ref().is_err_and(|missed| missed.is_silence));
+        && waited_for.all(|(_, it)| it.permitted.as_ref().is_err_and(|missed| missed.unanswered.is_some()));
+    let failures = scouted.iter().filter_map(|it| it.permitted.as_ref().err());
+    let unanswered: BTreeSet<MessageIndex> = failures.filter_map(|missed| missed.unanswered).collect();
     if !is_mute {
         all_strays.extend(by_shorter_ways(setup, &mut open, &mut scouted, settings).await);
     }
@@ -319,8 +331,13 @@ async fn scout_all(setup: &Arc<Setup>, targets: Vec<Target>, settings: &Settings
     }
     let came_nowhere = settings.state.is_none() && !known.iter().any(|(target, _)| is_answered(target));
     if let Some(failure) = failure.or(hindered).filter(|_| came_nowhere) {
-        // A server that refuses what opens each sub-session may answer other requests.
-        if is_mute || !answers(setup).await {
+        // A server that refuses what opens each sub-session, or says nothing to it, may answer other requests.
+        let at_first = known.iter().find(|(target, _)| target.moves.is_empty());
+        let may_ask = at_first.and_then(|(_, permitted)| permitted.as_ref()).is_none_or(|permitted| {
+            let kind = |index: &MessageIndex| setup.protocol.message(*index).map(|table| table.kind);
+            permitted.difference(&unanswered).any(|index| kind(index) == Some(Kind::Request))
+        });
+        if !may_ask || !answers(setup, &unanswered).await {
             return Err(failure);
         }
     }

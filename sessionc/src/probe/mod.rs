@@ -11,10 +11,12 @@
 //! - `reaction.rs`: what a server did. `listening.rs`: finds that out. `verdict.rs`: whether it is a fault.
 //! - `unprompted.rs`: what a server sent by itself that the protocol does not permit.
 //! - `trial.rs`: one offence in one state. `campaign.rs`: all of them. `silences.rs`: when a server no longer answers.
+//!   `first_requests.rs`: whether it answers at all.
 //! - `report/`: the results as a table, JSON or JUnit. `progress.rs`: how far the work is.
 
 pub(crate) mod campaign;
 pub(crate) mod connection;
+mod first_requests;
 mod fits;
 mod head;
 mod listening;

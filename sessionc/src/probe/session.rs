@@ -232,8 +232,9 @@ impl Session {
 
     /// The first id that this session has used, if its request has its reply.
     pub(crate) fn used_id(&self) -> Option<Value> {
-        let running = self.observer.unanswered();
-        let is_running = running.iter().any(|request| request.id == RequestId::Number(1));
+        let first = RequestId::Number(1);
+        let is_running =
+            [Side::Client, Side::Server].iter().any(|it| self.observer.awaited(*it, &first).is_some());
         (self.last_id > 0 && !is_running).then(|| Value::from(1))
     }
 
@@ -450,10 +451,16 @@ impl Session {
 
     /// What the client can do to find out whether the server works.
     pub(crate) fn question(&self) -> Question {
+        self.question_without(&BTreeSet::new())
+    }
+
+    /// The same without messages that the server is known not to answer.
+    pub(crate) fn question_without(&self, unanswered: &BTreeSet<MessageIndex>) -> Question {
         let permitted = self.permitted();
         let protocol = self.protocol();
         let of_kind = |kind: Kind| {
-            let messages = permitted.iter().filter_map(|index| Some((*index, protocol.message(*index)?)));
+            let messages = permitted.iter().filter(|index| !unanswered.contains(index));
+            let messages = messages.filter_map(|index| Some((*index, protocol.message(*index)?)));
             messages.filter(move |(_, table)| table.kind == kind)
         };
         // Over HTTP, the request that opens the session comes before those that may come at any time.
@@ -463,9 +470,7 @@ impl Session {
         if let Some((index, _)) = cheapest {
             return Question::Ask(index);
         }
-        if self.observer.unanswered().iter().any(|request| request.sender == Side::Client)
-            || !self.is_settled()
-        {
+        if self.observer.running(Side::Client).next().is_some() || !self.is_settled() {
             return Question::Wait;
         }
         of_kind(Kind::Notification)

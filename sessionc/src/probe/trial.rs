@@ -63,13 +63,14 @@ pub(crate) struct Scouted {
 }
 
 /// Why a session did not come to a state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Missed {
     pub(crate) why: String,
     /// What the server has written on its standard error.
     pub(crate) written: String,
-    /// The server was waited for until the time was over. To wait for it in another way would take as long.
-    pub(crate) is_silence: bool,
+    /// The message to which the server was waited for until the time was over. To wait for it in another way would
+    /// take as long.
+    pub(crate) unanswered: Option<MessageIndex>,
 }
 
 /// What came of a trial.
@@ -136,14 +137,14 @@ impl Setup {
         let mut session = match self.open() {
             Ok(session) => session,
             Err(error) => {
-                let missed = Missed { why: error.to_string(), written: String::new(), is_silence: false };
+                let missed = Missed { why: error.to_string(), written: String::new(), unanswered: None };
                 return Scouted { permitted: Err(missed), strays: Vec::new() };
             }
         };
         let walked = walk(&mut session, target, self.timeout).await;
         let permitted = session.permitted().into_iter().collect();
         let Ended { written, strays } = session.end().await;
-        let missed = |Obstacle { why, is_silence }| Missed { why, written, is_silence };
+        let missed = |Obstacle { why, unanswered }| Missed { why, written, unanswered };
         Scouted { permitted: walked.map(|()| permitted).map_err(missed), strays }
     }
 
@@ -180,7 +181,7 @@ impl Setup {
             }
             Ok(Err(obstacle)) => {
                 let silence = if session.has_heard() { Silence::InState } else { Silence::FromBeginning };
-                (Outcome::Skipped(obstacle.why), obstacle.is_silence.then_some(silence))
+                (Outcome::Skipped(obstacle.why), obstacle.unanswered.map(|_| silence))
             }
             Err(why) => is_given_up(why),
         };

@@ -1,6 +1,6 @@
 //! The way to a state: the client's messages are sent, and the server's are awaited.
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Protocol, Side};
 use mcp_runtime::observer::{Observed, ObservedKind};
 use mcp_runtime::{Violation, ViolationKind};
 use tokio::time::{Duration, Instant};
@@ -18,19 +18,19 @@ const LONGEST: usize = 80;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
     pub(crate) why: String,
-    /// The server was waited for, and nothing came in time.
-    pub(crate) is_silence: bool,
+    /// The message to which the server was waited for, and nothing came in time.
+    pub(crate) unanswered: Option<MessageIndex>,
 }
 
 impl<T: Into<String>> From<T> for Obstacle {
     fn from(why: T) -> Obstacle {
-        Obstacle { why: why.into(), is_silence: false }
+        Obstacle { why: why.into(), unanswered: None }
     }
 }
 
 impl Obstacle {
-    fn silence(why: String) -> Obstacle {
-        Obstacle { why, is_silence: true }
+    fn silence(why: String, unanswered: MessageIndex) -> Obstacle {
+        Obstacle { why, unanswered: Some(unanswered) }
     }
 }
 
@@ -112,6 +112,14 @@ fn name(session: &Session, message: MessageIndex) -> String {
     session.protocol().message(message).map(|table| table.method.to_string()).unwrap_or_default()
 }
 
+/// The request that a message replies to, or the message itself.
+pub(crate) fn request_of(protocol: &Protocol, message: MessageIndex) -> MessageIndex {
+    match protocol.message(message).map(|table| table.kind) {
+        Some(Kind::Reply { request } | Kind::Refusal { request }) => request,
+        _ => message,
+    }
+}
+
 async fn send(session: &mut Session, message: MessageIndex, patience: Duration) -> Result<(), Obstacle> {
     let is_request = session.protocol().message(message).is_some_and(|table| table.kind == Kind::Request);
     let sent = session.send(message).ok_or("the protocol in force does not have its messages")?;
@@ -140,10 +148,8 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
                     return Err(format!("the server {ending} after `{}`", sent.method).into());
                 }
                 Heard::Nothing => {
-                    return Err(Obstacle::silence(format!(
-                        "the server has not taken `{}` in time",
-                        sent.method
-                    )));
+                    let why = format!("the server has not taken `{}` in time", sent.method);
+                    return Err(Obstacle::silence(why, message));
                 }
                 _ => {}
             }
@@ -206,7 +212,8 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                 }
                 Heard::Nothing => {
                     let silent = format!("the server has not answered `{method}` in time");
-                    return Err(Obstacle::silence(why_silent(session, silent).await));
+                    let asked = request_of(session.protocol(), step.message);
+                    return Err(Obstacle::silence(why_silent(session, silent).await, asked));
                 }
             }
         }

@@ -42,21 +42,47 @@ pub(crate) struct Directions {
 struct Method {
     /// Its name, if the protocol has it.
     name: Rc<str>,
-    client: bool,
-    server: bool,
+    /// Who sends a request with it.
+    requests: MethodSenders,
+    /// Who sends a notification with it. A subscription often has the method of what it subscribes to.
+    notifications: MethodSenders,
     /// Its result is empty.
     is_empty: bool,
     /// It cancels a request.
     cancels: bool,
 }
 
-impl Method {
-    fn only(&self) -> Option<Side> {
+/// The sides that send a method.
+#[derive(Clone, Copy, Debug, Default)]
+struct MethodSenders {
+    client: bool,
+    server: bool,
+}
+
+impl MethodSenders {
+    fn only(self) -> Option<Side> {
         match (self.client, self.server) {
             (true, false) => Some(Side::Client),
             (false, true) => Some(Side::Server),
             _ => None,
         }
+    }
+}
+
+impl Method {
+    fn of_kind(&mut self, kind: Kind) -> &mut MethodSenders {
+        if kind == Kind::Request { &mut self.requests } else { &mut self.notifications }
+    }
+
+    /// The only side that sends it, of requests or of notifications. Where there are none of the kind, the message is
+    /// a mistake in place of one of the other.
+    fn only(&self, is_request: bool) -> Option<Side> {
+        let MethodSenders { client, server } = if is_request { self.requests } else { self.notifications };
+        let either = MethodSenders {
+            client: self.requests.client || self.notifications.client,
+            server: self.requests.server || self.notifications.server,
+        };
+        if client || server { MethodSenders { client, server }.only() } else { either.only() }
     }
 }
 
@@ -257,7 +283,7 @@ impl Directions {
     }
 
     fn of_method(&self, method: &str, id: Option<&RequestId>, params: Option<&str>) -> Side {
-        if let Some(only) = self.method(method).only() {
+        if let Some(only) = self.method(method).only(id.is_some()) {
             return only;
         }
         let Some(id) = id else { return self.of_notification(params) };
@@ -357,9 +383,9 @@ impl Directions {
         !asked.method.is_empty() && fits_other()
     }
 
-    /// Whether this side, and not the other one, sends a method.
+    /// Whether this side, and not the other one, asks with a method.
     fn is_of(&self, method: &str, side: Side) -> bool {
-        self.methods.get(method).and_then(Method::only) == Some(side)
+        self.methods.get(method).and_then(|method| method.only(true)) == Some(side)
     }
 
     /// Whether a result is one with which a request of this method is answered, in one of the protocols.
@@ -417,8 +443,9 @@ fn note_methods(protocol: &Protocol, methods: &mut IdTable<String, Method>) {
         for table in sent_by(protocol, side) {
             let method = methods.entry(table.method.to_string()).or_default();
             method.name = table.method.as_ref().into();
-            method.client |= side == Side::Client;
-            method.server |= side == Side::Server;
+            let senders = method.of_kind(table.kind);
+            senders.client |= side == Side::Client;
+            senders.server |= side == Side::Server;
         }
     }
     for table in protocol.messages.iter() {
@@ -430,15 +457,42 @@ fn note_methods(protocol: &Protocol, methods: &mut IdTable<String, Method>) {
         // These are in no state: either side sends them while a request runs.
         if table.cancels.is_some() || table.reports.is_some() {
             let method = methods.entry(table.method.to_string()).or_default();
-            (method.client, method.server, method.cancels) = (true, true, table.cancels.is_some());
+            *method.of_kind(table.kind) = MethodSenders { client: true, server: true };
+            method.cancels = table.cancels.is_some();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use mcp_runtime::Options;
+    use mcp_runtime::protocol::edges::{receive, send};
+    use mcp_runtime::protocol::{Message, MessageIndex, Role, State, StateIndex};
+
+    const HEADS: MessageIndex = MessageIndex(0);
+    const TIP: MessageIndex = MessageIndex(1);
+    const HEAD: MessageIndex = MessageIndex(2);
+    const BALANCE: MessageIndex = MessageIndex(3);
+
+    static SUBSCRIPTIONS: [Message; 4] = [
+        Message::request("Heads", "heads"),
+        Message::reply("Tip", HEADS),
+        Message::notification("Head", "heads"),
+        Message::request("Balance", "balance"),
+    ];
+    static WALLET: [State; 3] = [
+        State::linear("Start", &[send(HEADS, StateIndex(1)), send(BALANCE, StateIndex(1))]),
+        State::linear("Asked", &[receive(TIP, StateIndex(2))]),
+        State::linear("Open", &[receive(HEAD, StateIndex(2))]),
+    ];
+    static NODE: [State; 3] = [
+        State::linear("Start", &[receive(HEADS, StateIndex(1)), receive(BALANCE, StateIndex(1))]),
+        State::linear("Asked", &[send(TIP, StateIndex(2))]),
+        State::linear("Open", &[send(HEAD, StateIndex(2))]),
+    ];
 
     fn directions() -> Directions {
         let options = Options::new().judge_payloads(true);
@@ -470,6 +524,24 @@ mod tests {
         ];
         let said: Vec<_> = messages.iter().map(|(message, _)| (Sender::Unsaid, *message)).collect();
         assert_eq!(senders(&said), messages.map(|(_, side)| side));
+    }
+
+    /// Electrum's subscriptions, and the notifications that follow them, have one method.
+    #[test]
+    fn a_method_may_be_a_request_of_one_side_and_a_notification_of_the_other() {
+        let protocol = Protocol::table("Chain", &SUBSCRIPTIONS)
+            .client(Role::table("Wallet", &WALLET))
+            .server(Role::table("Node", &NODE));
+        let mut directions =
+            Directions::new(vec![Observer::new(Arc::new(protocol), Options::new()).unwrap()]);
+        let mut told = |message: &str| directions.sender(Sender::Unsaid, message.as_bytes().into());
+        let (client, server) =
+            (Some(FoundSender::Certain(Side::Client)), Some(FoundSender::Certain(Side::Server)));
+        assert_eq!(told(r#"{"id":1,"method":"heads"}"#), client);
+        assert_eq!(told(r#"{"method":"heads","params":[7]}"#), server);
+        assert_eq!(told(r#"{"id":2,"method":"heads"}"#), client);
+        // A request without its id is one all the same.
+        assert_eq!(told(r#"{"method":"balance"}"#), client);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is found in a log.
 
-use mcp_protocol_machine::protocol::{KeyIndex, Kind, Message, Strictness, Text};
+use mcp_protocol_machine::protocol::{KeyIndex, KeyPlace, Kind, Message, Strictness};
 use mcp_protocol_machine::{ProtocolRef, RoundFault};
 use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
@@ -219,14 +219,23 @@ fn code(kind: &ViolationKind) -> Code {
     }
 }
 
-/// The member of the envelope in which a message has a key; a reply has that of its request.
-fn member_of<'p>(protocol: &'p Protocol, message: &'p Message, key: &str) -> Option<&'p Text> {
-    let table = match message.kind {
+/// Where a message has a key, as the end of a sentence: in its payload, or in its envelope, of a reply in that of its
+/// request.
+fn place_of_key(protocol: &Protocol, message: &Message, key: &str) -> Option<String> {
+    let is_it = |index: KeyIndex| protocol.key(index).is_some_and(|known| known.name == key);
+    let of_envelope = match message.kind {
         Kind::Reply { request } | Kind::Refusal { request } => protocol.message(request)?,
         Kind::Request | Kind::Notification => message,
     };
-    let is_it = |index: &KeyIndex| protocol.key(*index).is_some_and(|known| known.name == key);
-    table.member_keys().find(|(index, _)| is_it(index)).map(|(_, name)| name)
+    if let Some((_, name)) = of_envelope.member_keys().find(|(index, _)| is_it(*index)) {
+        return Some(format!(" in the member `{name}` of its envelope"));
+    }
+    let carried = message.keys.iter().find(|carried| is_it(carried.key))?;
+    match &carried.place {
+        KeyPlace::Path(path) if path.is_empty() => Some(", as its payload".to_owned()),
+        KeyPlace::Path(path) => Some(format!(", at `{}` of its payload", path.join("."))),
+        KeyPlace::Id | KeyPlace::Member(_) => None,
+    }
 }
 
 /// What to do instead.
@@ -292,10 +301,11 @@ fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -
         | ViolationKind::KeyInUse { key, .. }
         | ViolationKind::KeyMissing { key }
         | ViolationKind::WrongKey { key, .. } => {
-            let place = message.and_then(|table| member_of(protocol, table, key));
-            let place =
-                place.map_or_else(String::new, |name| format!(" in the member `{name}` of its envelope"));
-            format!("carry the {key} of what the message belongs to{place}")
+            let place = message.and_then(|table| place_of_key(protocol, table, key)).unwrap_or_default();
+            let is_missing = matches!(violation.kind, ViolationKind::KeyMissing { .. });
+            // What is there may be a value that is not compared.
+            let form = if is_missing { ": a text or a whole number" } else { "" };
+            format!("carry the {key} of what the message belongs to{place}{form}")
         }
         ViolationKind::NotRunning => "cancel only requests that were sent".to_owned(),
         ViolationKind::NotYours => "cancel only requests of the own side".to_owned(),

@@ -146,9 +146,7 @@ impl<'a> UnplacedMessage<'a> {
             return false;
         }
         let observer = session.eras().handshake();
-        let asker = self.said.sender.other();
-        let all = observer.unanswered();
-        let asked = all.iter().find(|request| request.sender == asker && request.id == *id);
-        asked.is_some_and(|request| !observer.answers_request(request.message, result))
+        let asked = observer.awaited(self.said.sender, id);
+        asked.is_some_and(|request| !observer.answers_request(request, result))
     }
 }

@@ -356,7 +356,7 @@ impl JudgedSession {
     /// it announces.
     fn assume_reply(&mut self, place: Place, observed: &[Observed], found: &mut Vec<Finding>) {
         let Some(violation) = observed.iter().find_map(Observed::violation) else { return };
-        let Some(request) = self.eras.opening() else {
+        let Some((id, request)) = self.eras.opening().map(|(id, request)| (id.clone(), request)) else {
             // The server has refused it: that the client goes on is the mistake, and not each message after it.
             let protocol = self.eras.handshake().protocol();
             let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
@@ -369,12 +369,12 @@ impl JudgedSession {
             self.opening.pass_over();
             return self.go_on_with_any_capability();
         };
-        let asked = self.requests.place(Side::Client, &request.id).unwrap_or(place);
+        let asked = self.requests.place(Side::Client, &id).unwrap_or(place);
         let handshake = self.eras.handshake();
-        let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
+        let method = handshake.protocol().message(request).map(|table| table.method.to_string());
         let method = method.unwrap_or_default();
         let protocol = handshake.protocol();
-        let named = (&*method, &request.id);
+        let named = (&*method, &id);
         let never_came = wording::unanswered_step(asked, Side::Client, handshake.state(), named, place);
         let too_early = Finding::of_violation(place, violation, protocol, &self.revisions);
         if !protocol.announcements.is_empty() {
@@ -383,7 +383,7 @@ impl JudgedSession {
                 asked.line, place.line
             ));
         }
-        self.opening.assume(AssumedReply { request: request.id, never_came, too_early });
+        self.opening.assume(AssumedReply { request: id, never_came, too_early });
         self.go_on_with_any_capability();
     }
 

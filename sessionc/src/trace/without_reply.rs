@@ -26,12 +26,9 @@ impl WithoutReply {
             Kind::Reply { request } => Some(request).filter(|request| !observer.begins_session(*request)),
             _ => None,
         })?;
-        let mut running = observer.unanswered();
-        running.retain(|request| request.sender == violation.sender && request.message == asked);
-        match running.as_slice() {
-            [only] => Some(only.id.clone()),
-            _ => None,
-        }
+        let mut running = observer.running(violation.sender).filter(|(_, request)| *request == asked);
+        let (only, other) = (running.next(), running.next());
+        only.filter(|_| other.is_none()).map(|(id, _)| id.clone())
     }
 
     /// A side has gone on without the reply to its request. Returns the finding if it cannot wait.

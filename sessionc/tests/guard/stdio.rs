@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 43] = [
+pub(crate) const TESTS: [Test; 44] = [
     ("an_object_that_is_logged_hides_nothing", an_object_that_is_logged_hides_nothing),
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
@@ -56,6 +56,7 @@ pub(crate) const TESTS: [Test; 43] = [
     ("a_last_line_without_a_line_feed_is_named", a_last_line_without_a_line_feed_is_named),
     ("reports_have_three_formats", reports_have_three_formats),
     ("a_refusal_has_the_members_of_the_envelope", a_refusal_has_the_members_of_the_envelope),
+    ("a_refusal_is_of_the_dialect_of_the_protocol", a_refusal_is_of_the_dialect_of_the_protocol),
 ];
 
 /// A server that returns what it reads, before which the guard has to let everything pass.
@@ -74,6 +75,28 @@ fn a_refusal_has_the_members_of_the_envelope() {
     assert_eq!((&answer["id"], &answer["sessionId"]), (&json!(3), &json!("S9")));
     assert!(answer["error"]["message"].as_str().unwrap().contains("nothing is running under it"));
     assert!(answer.get("other").is_none(), "{answer}");
+}
+
+/// A client of JSON-RPC 1.0 looks for `error` in a reply that has `result`, too, and a strict one refuses other
+/// members.
+fn a_refusal_is_of_the_dialect_of_the_protocol() {
+    let devtools = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/devtools.session");
+    let stratum = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/stratum.session");
+    let long = format!("{{\"id\":3,\"method\":\"{}\"}}\n", "x".repeat(500));
+    for (protocol, message, members) in [
+        (devtools, "{\"id\":3,\"method\":\"Page.enable\"}\n", vec!["error", "id"]),
+        (stratum, "{\"id\":3,\"method\":\"mining.nothing\",\"params\":[]}\n", vec!["error", "id", "result"]),
+        (devtools, &long, vec!["error", "id"]),
+        (stratum, &long, vec!["error", "id", "result"]),
+    ] {
+        let arguments = ["--enforce", "must", "--max-message", "400", protocol, "--", "cat"];
+        let output = feed(guard(&arguments), message.as_bytes());
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut found: Vec<&String> = answer.as_object().unwrap().keys().collect();
+        found.sort();
+        assert_eq!(found, members, "{answer}");
+        assert_eq!((&answer["id"], answer["result"].is_null()), (&json!(3), true));
+    }
 }
 
 fn bytes_pass_as_they_are() {

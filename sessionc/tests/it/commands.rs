@@ -159,6 +159,13 @@ fn a_warning_fails_a_check_only_where_it_is_denied() {
     let note = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/note.session");
     let run = folder.run(&["check", "--deny-warnings", note]);
     assert!(run.code == 0 && run.out.contains("note[S0510]"), "{run:?}");
+    // A command that uses the file says what is wrong with it, and no notes.
+    for arguments in [&["diagram", note][..], &["probe", note, "--list"]] {
+        let run = folder.run(arguments);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{arguments:?}");
+    }
+    let run = folder.run(&["diagram", "warned.session"]);
+    assert!(run.err.contains("warning[S0111]"), "{run:?}");
 }
 
 #[test]
@@ -419,6 +426,8 @@ fn a_script_that_is_not_a_program_is_answered() {
             run.code == 2 && run.err.contains("; for the file of this name, write `./store.py`, or"),
             "{run:?}"
         );
+        let run = folder.run(&[command, "good.session", "--", "/"]);
+        assert!(run.code == 2 && run.err.ends_with("; it is a folder\n"), "{run:?}");
         let run = folder.run(&[command, "good.session", "--", "./missing.py"]);
         assert!(run.code == 2 && run.err.contains("`./missing.py`: No such file"), "{run:?}");
     }
@@ -440,14 +449,17 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
     for command in ["probe", "guard"] {
         let run = folder.run(&[command, "good.session", "node", "server.js"]);
         assert_eq!(run.code, 2, "{run:?}");
-        let advice = "  tip: to start a server, write its command after `--`: `-- node …`\n";
-        assert!(run.err.contains(advice), "{}", run.err);
+        let advice = "  tip: to start a server, write its command after `--`: ";
+        let advice = format!("{advice}`sessionc {command} good.session -- node server.js`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
     }
     for command in ["probe", "guard"] {
         let run = folder.run(&[command, "--protocol", "mcp", "node", "server.js"]);
-        assert!(run.err.contains("`-- node …`\n"), "{}", run.err);
-        let run = folder.run(&[command, "--protocol", "mcp", "npx", "-y", "server"]);
-        assert!(run.err.contains("`-- npx …`\n"), "{}", run.err);
+        let advice = format!("`sessionc {command} --protocol mcp -- node server.js`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
+        let run = folder.run(&[command, "npx", "-y", "server", "--protocol", "mcp"]);
+        let advice = format!("`sessionc {command} --protocol mcp -- npx -y server`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
         for unknown in
             [&["--protocol", "mcp", "--nonsense"][..], &["good.session", "--protocol", "mcp", "--nonsense"]]
         {
@@ -455,8 +467,9 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
             assert!(!run.err.contains("after `--`"), "{}", run.err);
         }
         let run = folder.run(&[command, "--protocol", "mcp", "node"]);
-        let said = "leave out `node` or `--protocol`; if `node` is the command of a server, write `-- node`";
-        assert!(run.err.contains(said), "{}", run.err);
+        let said = "leave out `node` or `--protocol`; if `node` is the command of a server, write ";
+        let said = format!("{said}`sessionc {command} --protocol mcp -- node`");
+        assert!(run.err.contains(&said), "{}", run.err);
         let run = folder.run(&[command, "--protocol", "mcp", "good.session"]);
         assert!(!run.err.contains("is the command"), "{}", run.err);
     }

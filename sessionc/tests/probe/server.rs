@@ -15,6 +15,9 @@ pub(crate) const CHAIN: &str = "tests/probe/chain.session";
 /// Sub-sessions that may be opened after a shutdown, too.
 pub(crate) const DOWNLOADS: &str = "tests/probe/downloads.session";
 
+/// Sub-sessions whose key is in the envelope.
+pub(crate) const DEVTOOLS: &str = "../tests/protocols/devtools.session";
+
 /// One session.
 pub(crate) struct Session {
     manner: &'static str,
@@ -31,13 +34,15 @@ impl Session {
         let manner = ["correct", "lenient", "silent", "dies", "hangs", "talks", "grumbles"]
             .into_iter()
             .find(|one| *one == manner);
+        Session { manner: manner.unwrap(), observer: Session::observer(file) }
+    }
+
+    fn observer(file: &str) -> Observer {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let mut read = |path: &Path| source::bytes_of(std::fs::File::open(path)?);
         let compilation = compile_with(&file, &mut read, Settings::default()).unwrap();
         let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
-        let observer =
-            Observer::new(protocol, Options::new().judge_payloads(true)).unwrap().refuse_misshapen();
-        Session { manner: manner.unwrap(), observer }
+        Observer::new(protocol, Options::new().judge_payloads(true)).unwrap().refuse_misshapen()
     }
 
     /// Takes a message, and returns the answers.
@@ -78,6 +83,40 @@ fn serve_mcp(revision: &str, complains: bool) {
             None if complains => println!("{}", json!({ "jsonrpc": "2.0", "id": null, "error": error })),
             None => {}
         }
+    }
+}
+
+/// A browser with one page. It may say nothing to a client that attaches to the page.
+fn serve_browser(is_mute: bool) {
+    let mut observer = Session::observer(DEVTOOLS);
+    let version = json!({ "protocolVersion": "1.3", "product": "b", "revision": "1", "userAgent": "b", "jsVersion": "1" });
+    for line in stdin().lock().split(b'\n') {
+        let line = line.unwrap();
+        let observed = observer.observe(Side::Client, &line).remove(0);
+        let message: Value = serde_json::from_slice(&line).unwrap_or_default();
+        let answer = match (observed.kind, observed.refusal()) {
+            (ObservedKind::Request | ObservedKind::Malformed, Some(refusal)) => {
+                observer.error_reply(&line, observed.id.as_ref(), &refusal)
+            }
+            (ObservedKind::Request, None) => {
+                let result = match message["method"].as_str().unwrap() {
+                    "Browser.getVersion" => version.clone(),
+                    "Target.attachToTarget" if is_mute => continue,
+                    "Target.attachToTarget" => json!({ "sessionId": "S1" }),
+                    "Page.navigate" => json!({ "frameId": "F1" }),
+                    "Runtime.evaluate" => json!({ "result": { "type": "undefined" } }),
+                    _ => json!({}),
+                };
+                let mut answer = json!({ "id": message["id"], "result": result });
+                if let Some(session) = message.get("sessionId") {
+                    answer["sessionId"] = session.clone();
+                }
+                answer.to_string().into_bytes()
+            }
+            _ => continue,
+        };
+        observer.observe(Side::Server, &answer);
+        println!("{}", String::from_utf8(answer).unwrap());
     }
 }
 
@@ -150,6 +189,7 @@ pub(crate) fn serve(manner: &str) {
         "mcp" | "mcp that complains" => return serve_mcp("2025-11-25", manner != "mcp"),
         "lsp" | "slow lsp" => return serve_lsp(manner != "lsp"),
         "mcp of another revision" => return serve_mcp("2031-01-01", false),
+        "browser" | "browser without pages" => return serve_browser(manner != "browser"),
         _ => {}
     }
     if manner == "endless" {

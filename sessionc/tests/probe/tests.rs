@@ -6,13 +6,18 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::{Value, json};
 
-use super::server::{CHAIN, DOWNLOADS};
+use super::server::{CHAIN, DEVTOOLS, DOWNLOADS};
 
-const TESTS: [(&str, fn()); 31] = [
+const TESTS: [(&str, fn()); 33] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     (
         "a_server_that_refuses_what_opens_a_sub_session_is_probed",
         a_server_that_refuses_what_opens_a_sub_session_is_probed,
+    ),
+    ("keys_in_the_envelope_are_known", keys_in_the_envelope_are_known),
+    (
+        "a_server_that_says_nothing_to_what_opens_a_sub_session_is_probed",
+        a_server_that_says_nothing_to_what_opens_a_sub_session_is_probed,
     ),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
@@ -126,6 +131,36 @@ fn wrong_positions(manner: &str) -> (i32, Vec<(String, String)>) {
     let text = |trial: &Value, member: &str| trial[member].as_str().unwrap().to_owned();
     let trials = run.trials();
     (run.code, trials.iter().map(|trial| (text(trial, "offence"), text(trial, "reaction"))).collect())
+}
+
+/// Probes a browser, whose sub-sessions are named in the envelope.
+fn probe_browser(manner: &str, more: &[&str]) -> Run {
+    let server = std::env::current_exe().unwrap();
+    let file = format!("sessionc/{DEVTOOLS}");
+    let arguments = ["probe", &file, "--wait", "0", "--format", "json"];
+    sessionc(&[&arguments[..], more, &["--", server.to_str().unwrap(), "serve", manner]].concat())
+}
+
+fn keys_in_the_envelope_are_known() {
+    let run = probe_browser("browser", &[]);
+    assert_eq!(run.code, 0, "{}", run.out);
+    let summary = run.lines().pop().unwrap();
+    assert_eq!(summary["states"], json!(["Start", "BeforeAttached", "Watching"]), "{}", run.out);
+    let faults: Vec<Value> = run.trials().into_iter().filter(|trial| !trial["fault"].is_null()).collect();
+    assert_eq!(faults, Vec::<Value>::new());
+    // In a page, the permitted request after each offence is one of the page.
+    let run = probe_browser("browser", &["--state", "Watching"]);
+    assert_eq!(run.code, 0, "{}", run.out);
+    let works = |trial: &Value| trial["afterwards"] == "works" && trial["fault"].is_null();
+    assert!(run.trials().len() > 5 && run.trials().iter().all(works), "{}", run.out);
+}
+
+fn a_server_that_says_nothing_to_what_opens_a_sub_session_is_probed() {
+    let run = probe_browser("browser without pages", &["--timeout", "10"]);
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let summary = run.lines().pop().unwrap();
+    assert_eq!(summary["states"], json!(["Start", "BeforeAttached"]), "{}", run.out);
+    assert!(run.out.contains("the server has not answered `Target.attachToTarget` in time"), "{}", run.out);
 }
 
 fn params_by_position_are_wrong_in_their_positions() {
@@ -586,6 +621,7 @@ fn a_server_without_a_reply_is_not_waited_for_in_another_way() {
     let cases = [
         (vec!["--protocol", "mcp"], "echo no JSON", 1),
         (vec!["--protocol", "acp"], "true", 2),
+        (vec!["--protocol", "lsp"], "true", 6),
         (vec![counter], "true", states),
     ];
     std::thread::scope(|scope| {

@@ -130,6 +130,7 @@ fn the_command_line() {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../sessionc"),
         order: &[
             "arguments",
+            "server_command",
             "end",
             "color",
             "missing_role",

@@ -55,6 +55,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("for its whole payload, or", "which part of the payload is the author's to say"),
     ("let one key stand for both: its value", "which of the two is meant is the author's to say"),
     ("keep one of the two: the place where", "which of the two is meant is the author's to say"),
+    ("name the value in its payload that belongs to the key", "which value it is, is the author's to say"),
     ("name an earlier message in `key", "which message brings the value is the author's to say"),
     ("write it in the body of the `*` whose", "which `*` is meant is the author's to say"),
     ("give them different conditions", "the reply has no field to tell it by"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::{Dialect, Side};
+use mcp_protocol_machine::protocol::{Dialect, Key, KeyIndex, MessageKey, Side};
 use serde_json::json;
 
 use super::desk;
@@ -73,4 +73,23 @@ fn a_server_of_version_1_answers_with_both_members() {
     let [refused] = server.ask(r#"{"id":2,"method":"nothing","params":[]}"#).try_into().unwrap();
     assert_eq!((&refused["result"], &refused["error"]["code"]), (&json!(null), &json!(-32601)));
     assert!(refused.as_object().unwrap().contains_key("result"));
+}
+
+/// A peer may find its request by these, before it looks at the id.
+#[test]
+fn an_error_that_answers_what_cannot_be_read_has_the_members_of_its_envelope() {
+    let mut protocol = desk::PROTOCOL.clone();
+    protocol.keys = vec![Key::named("tab")].into();
+    let key = MessageKey::member(KeyIndex(0), "tab");
+    protocol.messages.to_mut()[usize::from(READY.0)].keys = vec![key].into();
+    let server = End::over(Arc::new(protocol), Side::Server, Options::default());
+    server.link.with(|engine| engine.attend(None));
+    for (asked, id) in [
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping","tab":"T"}"#, json!(1.5)),
+        (r#"{"jsonrpc":"2.0","id":2,"method":7,"tab":"T"}"#, json!(2)),
+        (r#"{"jsonrpc":"2.0","id":3,"method":"nothing","tab":"T"}"#, json!(3)),
+    ] {
+        let [refused] = server.ask(asked).try_into().unwrap();
+        assert_eq!((&refused["id"], &refused["tab"]), (&id, &json!("T")), "{refused}");
+    }
 }

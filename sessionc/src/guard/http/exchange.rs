@@ -32,7 +32,7 @@ pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request
         Method::DELETE if is_endpoint => delete(&guarded, parts, body).await,
         _ => {
             parts.headers = end_to_end(parts.headers);
-            relay(&guarded, parts, body).await.unwrap_or_else(unreachable)
+            relay(&guarded, parts, body).await.unwrap_or_else(|problem| unreachable(&guarded, problem))
         }
     }
 }
@@ -40,6 +40,11 @@ pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request
 /// Passes a request for the endpoint on, and its answer back, without judging them. Reports it if there is no answer.
 async fn pass(guarded: &Guarded, parts: Parts, body: Body) -> Result<Response<Body>, String> {
     relay(guarded, parts, body).await.inspect_err(|problem| guarded.failures.report(problem))
+}
+
+/// The same. If there is no answer, the client gets an error.
+async fn pass_unjudged(guarded: &Guarded, parts: Parts, body: Body) -> Response<Body> {
+    pass(guarded, parts, body).await.unwrap_or_else(|problem| unreachable(guarded, problem))
 }
 
 /// Passes a request on, and its answer back.
@@ -50,14 +55,14 @@ async fn relay(guarded: &Guarded, parts: Parts, body: Body) -> Result<Response<B
     Ok(Response::from_parts(parts, body))
 }
 
-fn unreachable(problem: String) -> Response<Body> {
-    error(StatusCode::BAD_GATEWAY, &RpcError::internal_error(problem))
+fn unreachable(guarded: &Guarded, problem: String) -> Response<Body> {
+    error(guarded, StatusCode::BAD_GATEWAY, &RpcError::internal_error(problem))
 }
 
 /// The answer in a session that the guard does not know. A client begins a new one then.
-fn unknown() -> Response<Body> {
+fn unknown(guarded: &Guarded) -> Response<Body> {
     let problem = "the guard does not know this session: begin a new one";
-    error(StatusCode::NOT_FOUND, &RpcError::new(-32001, problem))
+    error(guarded, StatusCode::NOT_FOUND, &RpcError::new(-32001, problem))
 }
 
 /// A message of the client.
@@ -66,7 +71,8 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         Ok(collected) => collected,
         // The client is gone, most likely.
         Err(problem) => {
-            return error(StatusCode::BAD_REQUEST, &RpcError::parse_error(problem.to_string()));
+            let problem = RpcError::parse_error(problem.to_string());
+            return error(&guarded, StatusCode::BAD_REQUEST, &problem);
         }
     };
     let id = parts.headers.get(SESSION).map(|id| id.as_bytes().to_vec());
@@ -74,15 +80,15 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         Some(id) => guarded.sessions.find(id),
         None => match guarded.sessions.begin(collected.beginning()) {
             Ok(begun) => begun,
-            Err(problem) => return unreachable(problem.to_string()),
+            Err(problem) => return unreachable(&guarded, problem.to_string()),
         },
     };
     let (session, opens, stands_alone) = match belongs {
         Belongs::To { session, opens, stands_alone } => (session, opens, stands_alone),
-        Belongs::Unknown if guarded.enforces() => return unknown(),
+        Belongs::Unknown if guarded.enforces() => return unknown(&guarded),
         Belongs::Unknown => {
             parts.headers = end_to_end(parts.headers);
-            return pass(&guarded, parts, collected.into_body()).await.unwrap_or_else(unreachable);
+            return pass_unjudged(&guarded, parts, collected.into_body()).await;
         }
     };
     let is_compressed = parts.headers.contains_key(CONTENT_ENCODING);
@@ -104,7 +110,7 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
     let asked = requests_in(collected.beginning());
     parts.headers = readable(parts.headers);
     let body = match judgement.forward {
-        Forward::Nothing => return refused(judgement, stands_alone, problem.is_some()),
+        Forward::Nothing => return refused(&guarded, judgement, stands_alone, problem.is_some()),
         Forward::Whole => collected.into_body(),
         Forward::Part(batch) => {
             parts.headers = without_length(parts.headers);
@@ -246,20 +252,20 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
         Some(id) => guarded.sessions.find(id.as_bytes()),
         None => match guarded.sessions.begin(b"") {
             Ok(begun) => begun,
-            Err(problem) => return unreachable(problem.to_string()),
+            Err(problem) => return unreachable(&guarded, problem.to_string()),
         },
     };
     parts.headers = readable(parts.headers);
     let Belongs::To { session, .. } = belongs else {
         if guarded.enforces() {
-            return unknown();
+            return unknown(&guarded);
         }
-        return pass(&guarded, parts, body).await.unwrap_or_else(unreachable);
+        return pass_unjudged(&guarded, parts, body).await;
     };
     let (uri, mut headers) = (parts.uri.clone(), parts.headers.clone());
     let response = match pass(&guarded, parts, body).await {
         Ok(response) => response,
-        Err(problem) => return unreachable(problem),
+        Err(problem) => return unreachable(&guarded, problem),
     };
     if ContentKind::of(response.headers()) != ContentKind::Events || !response.status().is_success() {
         return response;
@@ -298,7 +304,7 @@ fn judge_events(reply: Reply, mut response: Response<Body>) -> Response<Body> {
 async fn delete(guarded: &Guarded, mut parts: Parts, body: Body) -> Response<Body> {
     let id = parts.headers.get(SESSION).map(|id| id.as_bytes().to_vec());
     parts.headers = end_to_end(parts.headers);
-    let response = pass(guarded, parts, body).await.unwrap_or_else(unreachable);
+    let response = pass_unjudged(guarded, parts, body).await;
     let is_gone = response.status().is_success() || response.status() == StatusCode::NOT_FOUND;
     if let Some(id) = id.filter(|_| is_gone) {
         guarded.sessions.remove(&id);

@@ -55,7 +55,7 @@ pub(crate) fn run(
         let listener = TcpListener::bind(addresses.listen).await.map_err(refused)?;
         let own = listener.local_addr().map_err(refused)?;
         let upstream = Upstream::new(&addresses.to, own)?;
-        let sessions = Sessions::new(chosen, policy, payloads, outputs.clone());
+        let sessions = Sessions::new(chosen, policy, payloads, outputs.clone())?;
         let guarded =
             Arc::new(Guarded::new(sessions, upstream, limit, Failures::new(outputs.reporter.clone())));
         // A program that reads that it listens may stop it.

@@ -6,7 +6,8 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use mcp_runtime::RpcError;
 use serde_json::Value;
 
-use crate::guard::judge::{Judgement, answer};
+use super::guarded::Guarded;
+use crate::guard::judge::Judgement;
 
 /// A JSON-RPC message as an answer.
 pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
@@ -17,8 +18,8 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
 }
 
 /// An error that belongs to no request.
-pub(super) fn error(status: StatusCode, error: &RpcError) -> Response<Body> {
-    json(status, answer(None, error))
+pub(super) fn error(guarded: &Guarded, status: StatusCode, error: &RpcError) -> Response<Body> {
+    json(status, guarded.sessions.error(error))
 }
 
 /// Several messages as one body: a batch, unless there is one.
@@ -33,10 +34,16 @@ pub(super) fn body_of(mut messages: Vec<Vec<u8>>) -> Vec<u8> {
 ///
 /// A request of a session gets its error as any reply. What is not answered by a reply gets a status, and so does a request
 /// that stands for itself, as that revision has it.
-pub(super) fn refused(judgement: Judgement, stands_alone: bool, is_long: bool) -> Response<Body> {
+pub(super) fn refused(
+    guarded: &Guarded,
+    judgement: Judgement,
+    stands_alone: bool,
+    is_long: bool,
+) -> Response<Body> {
     if judgement.answers.is_empty() {
         let remarks: Vec<String> = judgement.remarks.into_iter().map(|remark| remark.text).collect();
-        return error(StatusCode::BAD_REQUEST, &RpcError::invalid_request(remarks.join("; ")));
+        let problem = RpcError::invalid_request(remarks.join("; "));
+        return error(guarded, StatusCode::BAD_REQUEST, &problem);
     }
     let body = body_of(judgement.answers);
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -17,7 +17,7 @@ use super::sessions::{HttpSession, SESSION};
 use crate::content_kind::mistake_of_kind;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::EnvelopeHead;
-use crate::guard::judge::{Forward, Judgement, Passed, answer};
+use crate::guard::judge::{Forward, Judgement, Passed};
 use crate::trace::stream_progress::StreamNumber;
 
 /// What is wrong with an answer without a body.
@@ -181,9 +181,11 @@ impl Reply {
     pub(super) fn fail(&self, problem: &str) -> Vec<u8> {
         self.withdraw(problem);
         let error = RpcError::internal_error(problem);
-        let answers: Vec<Vec<u8>> = self.asked.iter().map(|id| answer(Some(id), &error)).collect();
+        let judged = self.session.lock();
+        let answer = |id: Option<&RequestId>| judged.session.error_in_place(id, &error);
+        let answers: Vec<Vec<u8>> = self.asked.iter().map(|id| answer(Some(id))).collect();
         match answers.is_empty() {
-            true => answer(None, &error),
+            true => answer(None),
             false => body_of([answers, self.errors.clone()].concat()),
         }
     }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::HeaderName;
 use mcp_protocol_machine::protocol::Side;
-use mcp_runtime::observer::SharedRounds;
+use mcp_runtime::observer::{Observer, SharedRounds};
+use mcp_runtime::{Options, RpcError};
 use serde_json::Value;
 
 use crate::files::Failure;
@@ -36,6 +37,8 @@ pub(super) struct Sessions {
     rounds: SharedRounds,
     /// What was reported of messages without the id of a session.
     remarks: SharedRemarks,
+    /// Writes the errors that belong to no session.
+    outside: Observer,
     state: Mutex<State>,
 }
 
@@ -135,10 +138,23 @@ fn hash_of(id: &[u8]) -> u64 {
 }
 
 impl Sessions {
-    pub(super) fn new(chosen: Chosen, policy: Policy, payloads: bool, outputs: Outputs) -> Sessions {
+    /// # Errors
+    /// If the tables of the protocol cannot be followed.
+    pub(super) fn new(
+        chosen: Chosen,
+        policy: Policy,
+        payloads: bool,
+        outputs: Outputs,
+    ) -> Result<Sessions, Failure> {
         let (rounds, state) = (SharedRounds::default(), Mutex::default());
         let remarks = SharedRemarks::new(outputs.reporter.clone());
-        Sessions { chosen, policy, payloads, outputs, rounds, remarks, state }
+        let outside = chosen.observer(Options::new())?;
+        Ok(Sessions { chosen, policy, payloads, outputs, rounds, remarks, outside, state })
+    }
+
+    /// An error that belongs to no session.
+    pub(super) fn error(&self, error: &RpcError) -> Vec<u8> {
+        self.outside.error_reply(b"", None, error)
     }
 
     pub(super) fn policy(&self) -> Policy {

@@ -305,6 +305,13 @@ fn titles_of_values_are_names_of_variants() {
             "1 | 2 | 3",
         ),
         (r#"{"enum":[1,2],"x-enumNames":["Größe",7]}"#, "1 | 2"),
+        // What the compiler would call the variant by itself, of this value and of another one.
+        (
+            r#"{"enum":["2026-07-28","b"],"x-enumNames":["V20260728","Second"]}"#,
+            r#""2026-07-28" | "b" as Second"#,
+        ),
+        (r#"{"enum":["2026-07-28","b"],"x-enumNames":[null,"V20260728"]}"#, r#""2026-07-28" | "b""#),
+        (r#"{"enum":["","b"],"x-enumNames":[null,"Empty"]}"#, r#""" | "b""#),
         (r#"{"oneOf":[{"const":true,"title":"Yes"},{"const":null,"title":"No"}]}"#, "true | null"),
         // One value is not an enum.
         (r#"{"const":1,"title":"One"}"#, "1"),

@@ -80,12 +80,16 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether the archive leaves out what was posted: it has a place for it, or its size.
+    /// Whether the archive leaves out what was posted: it has a place for it, or its size, or says that this is not
+    /// known.
     fn lacks_body(&self) -> bool {
+        let is_post = self.method.eq_ignore_ascii_case("POST");
         let is_empty = |body: &Body<'_>| body.text.as_ref().is_none_or(|JsonText(text)| text.is_empty());
-        match &self.body {
-            Some(body) => is_empty(body) && self.method.eq_ignore_ascii_case("POST"),
-            None => self.body_size.is_some_and(|size| size > 0),
+        match (&self.body, self.body_size) {
+            (Some(body), _) => is_empty(body) && is_post,
+            // Its size is not known. A client of JSON-RPC posts no empty body.
+            (None, Some(..0)) => is_post,
+            (None, size) => size.is_some_and(|size| size > 0),
         }
     }
 }
@@ -598,7 +602,10 @@ mod tests {
         let reply = r#""response": { "status": 200, "content": { "text": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}" } }"#;
         for (request, count) in [
             (r#""method": "POST", "bodySize": 57"#, 1),
-            (r#""method": "POST", "bodySize": -1"#, 0),
+            (r#""method": "POST", "bodySize": -1"#, 1),
+            (r#""method": "POST""#, 0),
+            (r#""method": "POST", "bodySize": 0"#, 0),
+            (r#""method": "GET", "bodySize": -1"#, 0),
             (
                 r#""method": "POST", "postData": { "mimeType": "application/json", "params": [], "text": "" }"#,
                 1,

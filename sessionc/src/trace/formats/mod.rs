@@ -9,6 +9,7 @@ mod envelope;
 mod escapes;
 mod har;
 mod inspector;
+mod javascript;
 mod journal;
 mod json_lines;
 mod list;
@@ -205,8 +206,12 @@ fn recognise(beginning: &[u8]) -> Format {
     // A batch of messages begins with a bracket, and so does the time in some logs.
     let after = beginning.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     let object = after.unwrap_or(beginning).strip_prefix(b"{");
-    // Python shows dictionaries with other quotes.
-    match object.is_some_and(|inside| !inside.trim_ascii_start().starts_with(b"'")) {
+    // Python shows dictionaries with other quotes, and JavaScript objects without any.
+    let is_json = |inside: &[u8]| {
+        let first = inside.trim_ascii_start().first();
+        first.is_none_or(|first| !(first.is_ascii_alphabetic() || matches!(first, b'\'' | b'_' | b'$')))
+    };
+    match object.is_some_and(is_json) {
         true => Format::JsonLines,
         false => Format::Text,
     }

@@ -102,6 +102,8 @@ pub(super) fn goes_on_with(first: u8) -> bool {
 pub(super) struct Brackets {
     open: usize,
     pub(super) in_text: bool,
+    /// What the text begins and ends with, if it is one. JSON has no other quotes than `"`, what JavaScript shows has.
+    quote: u8,
     escaped: bool,
 }
 
@@ -112,7 +114,8 @@ impl Brackets {
             match (self.in_text, byte) {
                 (true, _) if self.escaped => self.escaped = false,
                 (true, b'\\') => self.escaped = true,
-                (_, b'"') => self.in_text = !self.in_text,
+                (true, byte) if *byte == self.quote => self.in_text = false,
+                (false, b'"' | b'\'' | b'`') => (self.in_text, self.quote) = (true, *byte),
                 (false, b'{' | b'[') => self.open += 1,
                 (false, b'}' | b']') if self.open <= 1 => {
                     self.open = 0;
@@ -139,6 +142,14 @@ mod tests {
         assert_eq!(spread.number(), 3);
         let lines: Vec<_> = spread.lines().map(|(number, line)| (number, line.len())).collect();
         assert_eq!(lines, [(3, 13), (4, 14), (5, 11), (6, 12)]);
+    }
+
+    #[test]
+    fn texts_may_have_the_quotes_of_javascript() {
+        let mut spread = Spread::begin(1, b"sent: {").unwrap();
+        assert_eq!(spread.add(2, b"  a: 'say \"hi\" {',"), Next::GoesOn);
+        assert_eq!(spread.add(3, b"  b: \"it's\", c: `{ it's \"`"), Next::GoesOn);
+        assert_eq!(spread.add(4, b"}"), Next::Ended);
     }
 
     #[test]

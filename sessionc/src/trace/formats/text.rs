@@ -11,7 +11,7 @@ use super::colours::without_colours;
 use super::logged::LoggedText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use super::said_around::SaidAround;
-use super::{envelope, json_lines, python, quoted, words};
+use super::{envelope, javascript, json_lines, python, quoted, words};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -63,7 +63,8 @@ pub(super) fn read(
                 let shown = str::from_utf8(rest).ok();
                 let unquoted = |rest| {
                     let text = python::text(prefix, rest);
-                    text.or_else(|| python::dictionary(rest)).or_else(|| quoted::object(rest))
+                    let text = text.or_else(|| python::dictionary(rest)).or_else(|| quoted::object(rest));
+                    text.or_else(|| javascript::object(rest))
                 };
                 match shown.and_then(unquoted) {
                     Some(json) if is_message(&json) => {
@@ -240,7 +241,8 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
     let inside = message.get(1..).unwrap_or_default().trim_ascii_start();
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
-    if is_place_of_curl(prefix) {
+    let is_cut_off = error.is_eof() || quoted::is_cut_off(message);
+    if is_cut_off && is_place_of_curl(prefix) {
         "the line is of `curl --trace-ascii`, which breaks what it shows into lines: record the session with `sessionc guard \
          --listen ADDRESS --to URL --record FILE`, and give `curl` that address"
             .to_owned()
@@ -256,14 +258,14 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
          the session with `sessionc guard --record`"
             .to_owned()
     } else if behind.starts_with(b":") {
-        "the message in the line is written as JavaScript shows an object, and not all of it may be there: write \
+        "the message in the line is written as JavaScript shows an object, and not all of it is there: write \
          `JSON.stringify` of it into the log"
             .to_owned()
     } else if behind.trim_ascii_start().starts_with(b"=") {
         "the message in the line is written as Lua shows a table: write it into the log as JSON, or record the session \
          with `sessionc guard --record`"
             .to_owned()
-    } else if error.is_eof() || quoted::is_cut_off(message) {
+    } else if is_cut_off {
         "the message in the line does not end there: write each message whole, in one line, or record the session with \
          `sessionc guard --record`"
             .to_owned()
@@ -273,11 +275,12 @@ fn why(prefix: &[u8], message: &[u8], error: &serde_json::Error) -> String {
 }
 
 /// Whether a text is the place of a line in what `curl --trace-ascii` shows, or ends with it and the name of an event's
-/// field: `0040: `, `000f: data: `.
+/// field: `0040: `, `000f: data: `. A message begins near the beginning of a body, and a number that is not padded is
+/// something else, such as that of a process.
 fn is_place_of_curl(text: &[u8]) -> bool {
     let text = text.strip_suffix(b"data: ").unwrap_or(text);
     let digits = text.strip_suffix(b": ").unwrap_or_default();
-    digits.len() >= 4 && digits.iter().all(u8::is_ascii_hexdigit)
+    digits.len() == 4 && digits.starts_with(b"0") && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Whether a text ends with bytes as numbers: `7b 22 6a 73`, or `7b22 6a73`.

@@ -186,10 +186,10 @@ async fn formatting_changes_the_lines_that_need_it() {
     editor.end().await;
 }
 
-/// What is proposed at `|` in a text that goes on behind [`COUNTER`]'s declarations.
+/// What is proposed at the last `|` in a text that goes on behind [`COUNTER`]'s declarations.
 async fn proposed(editor: &Editor, number: usize, typed: &str) -> Vec<String> {
     let declarations = &COUNTER[..COUNTER.find("Teller = Ready").unwrap()];
-    let (before, after) = typed.split_once('|').unwrap();
+    let (before, after) = typed.rsplit_once('|').unwrap();
     let text = format!("{declarations}{before}{after}");
     let name = format!("{number}.session");
     let document = editor.open(&name, &text).await;
@@ -285,6 +285,14 @@ async fn what_fits_is_proposed() {
             with(&["Total", "Sum", "Add", "Stop", "New", "Change"], &["replies"]),
         ),
         ("group New = |", with(&messages, &["replies"])),
+        ("group New = replies |", vec!["Total", "Change"]),
+        ("key run = |", with(&messages, &["id of", "open"])),
+        ("open key run = |", with(&messages, &["id of", "open"])),
+        ("open key run = id of |", vec!["Total", "Change"]),
+        ("key run = Sum.run | id of |", vec!["Total", "Change"]),
+        ("key run = Sum.run | runId of |", vec!["Total", "Add", "Stop", "Change"]),
+        ("key run = \"run-id\" of A|", vec!["Total", "Add", "Stop", "Change"]),
+        ("key run = runId of |\nTeller = !Stop . End", vec!["Total", "Add", "Stop", "Change"]),
         ("version = |", with(&messages, &["each request"])),
         ("version = Total.v |", items.to_vec()),
         ("version = each request._meta.\"a/b\" |", with(&["with error"], &items)),

@@ -32,6 +32,45 @@ fn fields_as_object(messages: &[Message]) -> String {
     })
 }
 
+/// A value as `console.log` shows it, if it leaves nothing out: over several lines, and texts in quotes that they do
+/// not have.
+fn shown_by_javascript(value: &Value, margin: &str) -> String {
+    let inner = format!("{margin}  ");
+    let joined = |items: Vec<String>| items.join(&format!(",\n{inner}"));
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let is_word = |key: &str| key.chars().all(|letter| letter.is_ascii_alphabetic());
+            let members = members.iter().map(|(key, value)| {
+                let key = if is_word(key) { key.clone() } else { format!("'{key}'") };
+                format!("{key}: {}", shown_by_javascript(value, &inner))
+            });
+            format!("{{\n{inner}{}\n{margin}}}", joined(members.collect()))
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let items = items.iter().map(|item| shown_by_javascript(item, &inner));
+            format!("[\n{inner}{}\n{margin}]", joined(items.collect()))
+        }
+        Value::String(text) => {
+            let quotes = ["'", "\"", "`"].into_iter().find(|quote| !text.contains(quote)).unwrap();
+            let escaped = value.to_string().trim_matches('"').replace("\\\"", "\"");
+            format!("{quotes}{escaped}{quotes}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What a program of Node logs.
+fn console_log(messages: &[Message]) -> String {
+    lines(messages, |is_client, message| {
+        format!("[proxy] {}: {}", way(is_client), shown_by_javascript(message, ""))
+    })
+}
+
+/// The same without words.
+fn console_log_alone(messages: &[Message]) -> String {
+    lines(messages, |_, message| shown_by_javascript(message, ""))
+}
+
 /// The same, the message as a text.
 fn fields_as_text(messages: &[Message]) -> String {
     lines(messages, |is_client, message| {
@@ -147,6 +186,8 @@ fn emacs(messages: &[Message]) -> String {
 fn what_loggers_make_of_messages_is_judged_as_the_messages() {
     for (name, write) in [
         ("journal", journal as fn(&[Message]) -> String),
+        ("console.log", console_log),
+        ("console.log alone", console_log_alone),
         ("fields as object", fields_as_object),
         ("fields as text", fields_as_text),
         ("text of Python", text_of_python),
@@ -370,5 +411,14 @@ fn what_shows_no_json_is_said_with_what_does() {
         );
         let said = sessionc(&["trace", "--protocol", "mcp", "-"], dump.as_bytes());
         assert!(said.out.contains("`curl --trace-ascii`") && said.out.contains("<stdin>:2"), "{}", said.out);
+    }
+    // Other numbers: of a process, a year, and in front of a message that is whole and not JSON.
+    let line = opening.to_string();
+    let cut_off = &line[..64];
+    let wrong = line.replace("\"id\"", "\"id\":");
+    for (number, message) in [("12345", cut_off), ("2026", cut_off), ("0007", &wrong)] {
+        let log = format!("{number}: {message}\n");
+        let said = sessionc(&["trace", "--protocol", "mcp", "-"], log.as_bytes());
+        assert!(!said.out.contains("curl") && said.out.contains("<stdin>:1"), "{log}: {}", said.out);
     }
 }

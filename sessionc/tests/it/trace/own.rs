@@ -152,6 +152,33 @@ Watched = ?Over . End
     assert_eq!(found.places(), [correlation(10), correlation(12)]);
     for finding in &found.findings {
         let hint = finding["hint"].as_str().unwrap();
-        assert!(hint.ends_with("in the member `session` of its envelope"), "{hint}");
+        assert!(hint.contains("in the member `session` of its envelope"), "{hint}");
+    }
+}
+
+/// The ids of OVSDB's monitors are any JSON, of which only texts and whole numbers are compared.
+#[test]
+fn a_key_that_is_not_carried_is_said_with_its_place_and_its_form() {
+    let protocol = r#"protocol Database "1"
+request Monitor "monitor" ([database: string, id: any]) -> Rows
+notification Update "update" ({ about: { id: any } })
+notification Gone "gone" (any)
+key monitor = Monitor.id | Update.about.id | Gone
+client C
+server S = dual C
+C = *Monitored
+Monitored = !Monitor . ?Rows . rec on . ( ?Update . on & ?Gone . End )
+"#;
+    for (message, place) in [
+        (r#"> {"id":1,"method":"monitor","params":["d",["a","b"]]}"#, "at `1` of its payload"),
+        (r#"< {"method":"update","params":{"about":{"id":null}}}"#, "at `about.id` of its payload"),
+        (r#"< {"method":"gone","params":[]}"#, "as its payload"),
+    ] {
+        let found = judged("a-key-of-any-form", protocol, message);
+        let hint =
+            format!("carry the monitor of what the message belongs to, {place}: a text or a whole number");
+        let hints: Vec<&str> =
+            found.findings.iter().map(|finding| finding["hint"].as_str().unwrap()).collect();
+        assert_eq!(hints, [hint], "{message}");
     }
 }

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::driver::RequestText;
 use crate::jsonrpc::path::{find, set};
 use crate::jsonrpc::{
-    ANY_DIALECT, Dialect, Envelope, JsonReader, LookedUp, MessageText, RawPayload, parse, write,
+    ANY_DIALECT, Dialect, Envelope, JsonReader, LookedUp, MessageText, NO_MEMBERS, RawPayload, parse, write,
 };
 use crate::transport::http::headers::{METHOD, NAME, PROTOCOL_VERSION};
 use crate::transport::http::mirrored::{CALL_TOOL, LIST_TOOLS, Mirrored, ParamHeaders, encoded};
@@ -175,7 +175,7 @@ impl ToolTable {
         }
         let result = set(Some(result), TOOLS, &serde_json::to_string(&kept).ok()?).ok()?;
         let mut without = Vec::new();
-        write::result(&mut without, Dialect::Standard, &id, &result);
+        write::result(&mut without, Dialect::Standard, &id, &result, &NO_MEMBERS);
         Some((without, problems))
     }
 }

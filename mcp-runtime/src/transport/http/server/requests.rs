@@ -29,7 +29,7 @@ use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use super::within::within;
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::{MessageKind, PeerIdentity, Received};
-use crate::jsonrpc::{Dialect, JsonReader, MessageText, RpcError, write};
+use crate::jsonrpc::{Dialect, JsonReader, MessageText, NO_MEMBERS, RpcError, write};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::transport::http::pieces::Pieces;
 
@@ -561,7 +561,7 @@ fn refusal(refused: &RequestRefusal) -> Response {
     } else if let Some(data) = &refused.data {
         error = error.with_data((**data).clone());
     }
-    write::error(&mut message, Dialect::Standard, refused.id.as_ref(), &error);
+    write::error(&mut message, Dialect::Standard, refused.id.as_ref(), &error, &NO_MEMBERS);
     let mut response = json(refused.status, message.into());
     let headers = response.headers_mut();
     match refused.status {

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 
 use crate::budget::{Exhausted, Permit};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{ANY_DIALECT, Dialect, Envelope, RpcError, parse, write};
+use crate::jsonrpc::{ANY_DIALECT, Dialect, Envelope, NO_MEMBERS, RpcError, parse, write};
 
 /// One message on a stream.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ fn refuse(into: &mut Vec<u8>, reply: &[u8], error: &RpcError) {
         Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) => Some(id),
         _ => None,
     };
-    write::error(into, Dialect::Standard, id.as_ref(), error);
+    write::error(into, Dialect::Standard, id.as_ref(), error, &NO_MEMBERS);
     if into.last() == Some(&b'\n') {
         into.pop();
     }
