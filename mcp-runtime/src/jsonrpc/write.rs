@@ -100,6 +100,7 @@ pub(crate) fn error_to_raw(into: &mut Vec<u8>, dialect: Dialect, id: &str, error
 }
 
 /// Whether an error that was written here answers something whose id could not be read.
+#[cfg(feature = "http-server")]
 pub(crate) fn is_without_id(error: &[u8], dialect: Dialect) -> bool {
     error.strip_prefix(opening(dialect)).is_some_and(|members| members.starts_with(br#"id":null,"#))
 }
