@@ -83,7 +83,7 @@ where
             port: MessagePort::new(endpoint),
             incoming: Some(Box::pin(self.incoming)),
             outgoing: Some(Box::pin(self.outgoing)),
-            sending: Sending::Nothing,
+            sending: SinkProgress::Nothing,
             complete: false,
             limits: self.limits,
             waiting: None,
@@ -102,7 +102,7 @@ struct Carried<R, W, M> {
     incoming: Option<Pin<Box<R>>>,
     /// `None` once it is closed, or has failed.
     outgoing: Option<Pin<Box<W>>>,
-    sending: Sending<M>,
+    sending: SinkProgress<M>,
     /// The session has said everything.
     complete: bool,
     limits: Limits,
@@ -112,7 +112,7 @@ struct Carried<R, W, M> {
 
 /// How far the message has come that is being sent. It is kept between two polls, so that no message is put into the sink
 /// twice.
-enum Sending<M> {
+enum SinkProgress<M> {
     Nothing,
     Waits(M),
     IsFlushed,
@@ -136,7 +136,7 @@ where
             }
             match self.port.poll_next(context) {
                 Poll::Ready(PortEvent::Message(message)) => {
-                    self.sending = Sending::Waits(String::from_utf8_lossy(&message).into_owned().into());
+                    self.sending = SinkProgress::Waits(String::from_utf8_lossy(&message).into_owned().into());
                 }
                 Poll::Ready(PortEvent::Complete) => {
                     self.complete = true;
@@ -184,7 +184,7 @@ where
 
     /// Sends the message that is due, and closes the sink once there are no more. Ready if nothing is left to do.
     fn poll_outgoing(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let is_sending = !matches!(self.sending, Sending::Nothing);
+        let is_sending = !matches!(self.sending, SinkProgress::Nothing);
         if let Some(sink) = &mut self.outgoing
             && let Err(error) = ready!(poll_sink(sink.as_mut(), &mut self.sending, self.complete, context))
         {
@@ -195,7 +195,7 @@ where
             }
         }
         if is_sending {
-            self.sending = Sending::Nothing;
+            self.sending = SinkProgress::Nothing;
             self.port.sent();
         }
         Poll::Ready(())
@@ -205,22 +205,22 @@ where
 /// Puts a message into a sink and flushes it, or closes the sink. Ready once that is done.
 fn poll_sink<W: Sink<M>, M>(
     mut sink: Pin<&mut W>,
-    sending: &mut Sending<M>,
+    sending: &mut SinkProgress<M>,
     complete: bool,
     context: &mut Context<'_>,
 ) -> Poll<Result<(), W::Error>> {
     if complete {
         return sink.poll_close(context);
     }
-    if let Sending::Waits(_) = sending {
+    if let SinkProgress::Waits(_) = sending {
         ready!(sink.as_mut().poll_ready(context))?;
-        if let Sending::Waits(message) = std::mem::replace(sending, Sending::IsFlushed) {
+        if let SinkProgress::Waits(message) = std::mem::replace(sending, SinkProgress::IsFlushed) {
             sink.as_mut().start_send(message)?;
         }
     }
-    if let Sending::IsFlushed = sending {
+    if let SinkProgress::IsFlushed = sending {
         ready!(sink.poll_flush(context))?;
-        *sending = Sending::Nothing;
+        *sending = SinkProgress::Nothing;
     }
     Poll::Ready(Ok(()))
 }
