@@ -79,7 +79,7 @@ where
     W::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     fn run(self, endpoint: Arc<dyn Endpoint>) -> impl Future<Output = ()> + Send {
-        let mut carried = Carried {
+        let mut carried = CarriedMessages {
             port: MessagePort::new(endpoint),
             incoming: Some(Box::pin(self.incoming)),
             outgoing: Some(Box::pin(self.outgoing)),
@@ -96,7 +96,7 @@ where
 }
 
 /// A session on its way over a stream and a sink.
-struct Carried<R, W, M> {
+struct CarriedMessages<R, W, M> {
     port: MessagePort,
     /// `None` once nothing more comes.
     incoming: Option<Pin<Box<R>>>,
@@ -118,7 +118,7 @@ enum SinkProgress<M> {
     IsFlushed,
 }
 
-impl<R, W, M, T, E> Carried<R, W, M>
+impl<R, W, M, T, E> CarriedMessages<R, W, M>
 where
     R: Stream<Item = Result<T, E>>,
     W: Sink<M>,
