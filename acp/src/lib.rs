@@ -25,7 +25,7 @@
 //!         }
 //!         TurnNext::RequestPermission(question, responder, turn) => {
 //!             println!("{:?}", question.tool_call);
-//!             responder.respond(&RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled))?;
+//!             responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled))?;
 //!             turn
 //!         }
 //!         TurnNext::PromptResponse(response, idle) => {

@@ -52,7 +52,7 @@ async fn follow(mut turn: Conversation<Turn>) -> Result<StopReason, AcpError> {
                     }
                     None => RequestPermissionOutcome::Cancelled,
                 };
-                responder.respond(&RequestPermissionResponse::new(outcome))?;
+                responder.respond(RequestPermissionResponse::new(outcome))?;
                 turn
             }
             TurnNext::ReadTextFile(file, responder, turn) => {
@@ -94,15 +94,15 @@ async fn serve(
         terminal = match terminal.next().await? {
             RunningNext::TerminalOutput(_, responder, terminal) => {
                 let written = TerminalOutputResponse::new(text.clone(), false).exit_status(status.clone());
-                responder.respond(&written)?;
+                responder.respond(written)?;
                 terminal
             }
             RunningNext::WaitForExit(_, responder, terminal) => {
-                responder.respond(&WaitForTerminalExitResponse::new(status.clone()))?;
+                responder.respond(WaitForTerminalExitResponse::new(status.clone()))?;
                 terminal
             }
             RunningNext::KillTerminal(_, responder, terminal) => {
-                responder.respond(&KillTerminalResponse::new())?;
+                responder.respond(KillTerminalResponse::new())?;
                 terminal
             }
             RunningNext::ReleaseTerminal(_, terminal) => {

@@ -85,7 +85,7 @@ impl Console {
         let outcome = match (verb, serde_json::from_str::<Value>(json)) {
             ("quit", _) => return (String::new(), false),
             (_, Err(error)) => {
-                self.show(format!("that is no JSON: {error}"));
+                self.show(format!("that is not JSON: {error}"));
                 Ok(())
             }
             ("hello", _) => self.hello().await,

@@ -69,7 +69,7 @@ async fn note(
             }
             OpenNext::Hover(asked, answer, document) => {
                 let word = word_at(&text, asked.text_document_position_params.position);
-                answer.respond(&word.map(|word| count(&text, word)))?;
+                answer.respond(word.map(|word| count(&text, word)))?;
                 document
             }
             OpenNext::DidClose(_) => return publish("", None).await,

@@ -5,6 +5,8 @@ use mcp_protocols::rounds::AskError;
 use mcp_runtime::RpcError;
 use mcp_runtime::error::Excerpt;
 
+use super::schema::Misfit;
+
 /// Why a tool failed: any error, or a text, made with `?`. The client's model reads its text in the result of the tool, and may
 /// call again. An [`RpcError`] is the reply as it is, and says that the tool was not run.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -41,7 +43,7 @@ const EXPECTED: usize = 2000;
 
 /// What is wrong with the arguments of a tool or a prompt. The error may repeat a value in full, in which the client has no
 /// interest, before it says what was expected.
-pub(crate) fn wrong_arguments(name: &str, error: &serde_json::Error) -> String {
+pub(crate) fn wrong_arguments(name: &str, error: &Misfit) -> String {
     let text = error.to_string();
     let ends = (text.char_indices().nth(FOUND), text.char_indices().rev().nth(EXPECTED));
     let shown = match ends {

@@ -4,8 +4,10 @@ use mcp_protocols::eras::types::{FieldSchema, FormSchema, Object, ObjectSchema};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use serde_path_to_error::Track;
 
 /// The JSON Schema of a type, without what stands elsewhere: its name, and the dialect, which is 2020-12.
 fn schema_of<T: JsonSchema>(inline: bool) -> Object {
@@ -170,8 +172,28 @@ fn titled_choices(alternatives: &Value) -> Option<Value> {
 
 /// Reads a value of a type from its members. A struct that is declared without braces has none, and ignores them as any
 /// other one ignores members that it does not have.
-pub(crate) fn read<T: DeserializeOwned>(members: Object) -> Result<T, serde_json::Error> {
-    T::deserialize(Value::Object(members)).or_else(|error| T::deserialize(Value::Null).map_err(|_| error))
+pub(crate) fn read<T: DeserializeOwned>(members: Object) -> Result<T, Misfit> {
+    read_value(Value::Object(members)).or_else(|misfit| read_value(Value::Null).map_err(|_| misfit))
+}
+
+/// Why a value is not one of a type. Its text begins with where: `days[1]: …`.
+pub(crate) type Misfit = serde_path_to_error::Error<serde_json::Error>;
+
+/// Reads a value of a type.
+pub(crate) fn read_value<'v, T, V>(value: V) -> Result<T, Misfit>
+where
+    T: DeserializeOwned,
+    V: Deserializer<'v, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(value)
+}
+
+/// Reads a value of a type from a text that is its JSON.
+pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Misfit> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = read_value(&mut reader)?;
+    reader.end().map_err(|error| Misfit::new(Track::new().path(), error))?;
+    Ok(value)
 }
 
 /// What kind of value a property of a type is, for texts that become values of it.

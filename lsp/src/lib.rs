@@ -84,7 +84,7 @@
 //!             }
 //!             OpenNext::Hover(_, responder, document) => {
 //!                 let size = MarkedString::String(format!("{} bytes", text.len()));
-//!                 responder.respond(&Some(Hover { contents: HoverContents::Scalar(size), range: None }))?;
+//!                 responder.respond(Some(Hover { contents: HoverContents::Scalar(size), range: None }))?;
 //!                 document
 //!             }
 //!             OpenNext::DidClose(_) => return Ok(()),

@@ -74,7 +74,7 @@ fn code(arguments: &Arguments, places: &Places, file: &Path, compilation: &Compi
     }
     // The file must do without the path of the runtime: `$crate` cannot be written down.
     let written = generate::pretty(items)
-        .map_err(|error| format!("the expansion is no Rust: {error}"))
+        .map_err(|error| format!("the expansion is not Rust: {error}"))
         .and_then(|code| debug::write(&places.package, file, &code));
     match written.as_ref().map(|path| path.to_str()) {
         Ok(Some(path)) => quote!(#import #warnings ::std::include!(#path);),

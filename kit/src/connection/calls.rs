@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::super::schema::{read_text, read_value};
 use super::arguments::members_of;
 use super::connected::Connection;
 
@@ -129,14 +130,14 @@ impl<'a, T: 'a> IntoFuture for Call<'a, T> {
 
 fn structured<T: DeserializeOwned>(tool: &str, result: CallToolResult) -> Result<T, CallError> {
     let read = match (&result.structured_content, result.first_text()) {
-        (Some(value), _) => T::deserialize(value),
-        (None, Some(text)) => serde_json::from_str(text),
-        (None, None) => T::deserialize(Value::Null),
+        (Some(value), _) => read_value(value),
+        (None, Some(text)) => read_text(text),
+        (None, None) => read_value(Value::Null),
     };
-    read.map_err(|error| {
-        let problem = match result.structured_content.is_none() && error.is_syntax() {
+    read.map_err(|misfit| {
+        let problem = match result.structured_content.is_none() && misfit.inner().is_syntax() {
             true => "it is a text that is not JSON, which `call_text` returns".to_owned(),
-            false => error.to_string(),
+            false => misfit.to_string(),
         };
         CallError::Output { tool: tool.to_owned(), problem }
     })

@@ -11,6 +11,7 @@ use mcp_protocols::eras::types::{
 };
 use mcp_protocols::rounds::User;
 use mcp_runtime::RpcError;
+use mcp_runtime::error::Excerpt;
 use serde::Serialize;
 
 use super::super::answer::Answer;
@@ -123,7 +124,7 @@ impl User for Handlers {
         }
         match &self.elicitation {
             Some(answer) => answer(params).await.map_err(refusal),
-            None => Err(RpcError::invalid_params("the client has no type for what is asked")),
+            None => Err(RpcError::invalid_params(unfilled(&params))),
         }
     }
 
@@ -139,6 +140,17 @@ impl User for Handlers {
             Some(roots) => Ok(ListRootsResult::new(roots(()).await.map_err(refusal)?)),
             None => Err(RpcError::method_not_found("roots/list")),
         }
+    }
+}
+
+/// Why a question stays unanswered that no handler is for.
+fn unfilled(asked: &ElicitParams) -> String {
+    match asked {
+        ElicitParams::Form(form) => {
+            let fields: Vec<&str> = form.requested_schema.properties.keys().map(String::as_str).collect();
+            format!("the client has no form with these fields: {}", Excerpt(&fields.join(", ")))
+        }
+        _ => "the client is not asked at a URL".to_owned(),
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, to_value};
 
 use super::super::answer::Answer;
 use super::super::failure::Failure;
-use super::super::schema::form_of;
+use super::super::schema::{form_of, read_value};
 use super::needs::{Has, Model, Needs, Roots, User};
 use super::principal::principal_of;
 use super::progress::Progress;
@@ -133,7 +133,10 @@ impl<N> Client<N> {
             Ok(match answer.action {
                 ElicitAction::Accept => {
                     let content = to_value(answer.content.unwrap_or_default())?;
-                    Answer::Accepted(serde_json::from_value(content)?)
+                    let filled_in = read_value(content);
+                    Answer::Accepted(
+                        filled_in.map_err(|misfit| format!("the client's answer does not fit: {misfit}"))?,
+                    )
                 }
                 ElicitAction::Decline => Answer::Declined,
                 // To dismiss a form is to say nothing.

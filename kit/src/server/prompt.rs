@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::super::failure::{Failure, refusal, wrong_arguments};
-use super::super::schema::{arguments_of, description_of, kind_of, name_of, read};
+use super::super::schema::{Misfit, arguments_of, description_of, kind_of, name_of, read};
 use super::client::Client;
 use super::needs::Needs;
 use super::problem::Problem;
@@ -192,7 +192,7 @@ fn arguments(schema: &ObjectSchema) -> Option<Vec<PromptArgument>> {
 /// A value of a type from the texts of its fields: where it has a number, the text is one.
 pub(crate) fn from_texts<T: DeserializeOwned + JsonSchema>(
     texts: BTreeMap<String, String>,
-) -> Result<T, serde_json::Error> {
+) -> Result<T, Misfit> {
     let value = |name: &str, text: String| match kind_of::<T>(name).as_deref() {
         Some("integer" | "number" | "boolean") => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         _ => Value::String(text),

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::super::failure::{self, Failure, failed};
-use super::super::schema::{arguments_of, description_of, name_of, read};
+use super::super::schema::{Misfit, arguments_of, description_of, name_of, read};
 use super::client::Client;
 use super::needs::Needs;
 use super::output::Output;
@@ -158,7 +158,7 @@ impl<S: Send + Sync + 'static> ToolEntry<S> {
 }
 
 /// From 2025-11-25 on the model reads what is wrong with its arguments; before, that was an error of the request.
-fn wrong_arguments(params: &CallToolParams, error: &serde_json::Error) -> Called {
+fn wrong_arguments(params: &CallToolParams, error: &Misfit) -> Called {
     let text = failure::wrong_arguments(&params.name, error);
     match &*params.meta.protocol_version < "2025-11-25" {
         true => Err(RpcError::invalid_params(text)),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -163,6 +164,9 @@ async fn calls_have_the_types_of_the_program() {
         assert_eq!(failed.to_string(), "the tool `add` failed: that is too much");
         let other = leaves.call::<Guest>("add", Numbers { a: 1, b: 2 }).await.unwrap_err();
         assert!(matches!(other, CallError::Output { .. }), "{other:?}");
+        let other = leaves.call::<HashMap<String, bool>>("add", Numbers { a: 1, b: 2 }).await.unwrap_err();
+        let said = "the result of `add` is not what the program reads: sum: invalid type: integer `3`, expected a boolean";
+        assert_eq!(other.to_string(), said);
         let none = leaves.call::<Sum>("add", 7).await.unwrap_err();
         assert!(none.to_string().starts_with("the arguments of `add` cannot be sent"), "{none}");
         let unknown = leaves.call::<Sum>("fly", ()).await.unwrap_err();
@@ -189,7 +193,7 @@ async fn handlers_answer_what_a_server_asks() {
         let hint = "it is a text that is not JSON, which `call_text` returns";
         assert!(text.ends_with(hint), "{text}");
         let other = leaves.call_text("ask_other", ()).await.unwrap_err();
-        assert!(other.to_string().contains("the client has no type for what is asked"), "{other}");
+        assert!(other.to_string().contains("the client has no form with these fields: seat"), "{other}");
     }
 }
 

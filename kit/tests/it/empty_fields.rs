@@ -8,7 +8,9 @@ use mcp_runtime::transport::ByteStream;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
+use tokio::io::{BufReader, duplex};
+
+use super::lines::exchange;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Guest {
@@ -42,14 +44,6 @@ impl Prompt<()> for Weekly {
     async fn get(self, _: &(), _: Client) -> Result<Vec<PromptMessage>, Failure> {
         Ok(vec![said(Role::User, format!("{:?}", self.days))])
     }
-}
-
-/// Sends a message, and returns the next one with an `id` that comes back.
-async fn exchange(stream: &mut BufReader<DuplexStream>, message: Value) -> Value {
-    stream.get_mut().write_all(format!("{message}\n").as_bytes()).await.unwrap();
-    let mut line = String::new();
-    stream.read_line(&mut line).await.unwrap();
-    serde_json::from_str(&line).unwrap()
 }
 
 #[tokio::test]

@@ -10,11 +10,13 @@ mod empty_fields;
 mod gateway;
 mod handlers;
 mod joined;
+mod lines;
 mod pages;
 mod passed_on_changes;
 mod prelude;
 mod revisions;
 mod server;
+mod wrong_answers;
 
 use mcp_kit::Era;
 

@@ -16,7 +16,7 @@ pub(super) use rows::entries;
 /// ```
 ///
 /// # Errors
-/// If the tokens are no Rust file, which no generated code is.
+/// If the tokens are not a Rust file, as all generated code is.
 pub fn pretty(code: TokenStream) -> Result<String, syn::Error> {
     Ok(pretty_file(syn::parse2(code)?))
 }

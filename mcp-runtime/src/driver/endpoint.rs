@@ -4,7 +4,7 @@ use std::io;
 use std::task::Context;
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::protocol::{Dialect, Text};
 
 use super::delivery::{Delivery, Received};
 use super::outlet::Outlet;
@@ -138,6 +138,8 @@ pub struct SessionInfo {
     /// Whether a request may have the id of one that is over, so that a reply which comes twice could be taken for that
     /// of another request.
     pub reuses_ids: bool,
+    /// Which JSON-RPC its messages are.
+    pub dialect: Dialect,
 }
 
 /// What a message says that is not part of the session.

@@ -16,7 +16,8 @@ use crate::error::{End, Outcome};
 
 /// A session as a transport sees it that carries whole messages, one after another in both directions.
 ///
-/// `docs/transports.md` has a transport that is written with it.
+/// [`MessageStream`](crate::transport::MessageStream) is such a transport over a stream and a sink; `docs/transports.md` has one
+/// that is written with a port.
 ///
 /// Dropping it ends the session with [`DisconnectReason::TransportDropped`](crate::DisconnectReason::TransportDropped).
 ///
@@ -36,18 +37,23 @@ use crate::error::{End, Outcome};
 ///     async fn run(self, endpoint: Arc<dyn Endpoint>) {
 ///         let Queues { mut incoming, outgoing } = self;
 ///         let mut port = MessagePort::new(endpoint);
-///         let mut open = true;
+///         let (mut open, mut message) = (true, None);
 ///         loop {
 ///             tokio::select! {
 ///                 event = port.next() => match event {
-///                     PortEvent::Message(message) => match outgoing.send(message).await {
-///                         Ok(()) => port.sent(),
-///                         Err(_) => port.output_failed(io::ErrorKind::BrokenPipe.into()),
-///                     },
+///                     PortEvent::Message(next) => message = Some(next),
 ///                     PortEvent::Complete | PortEvent::Abandoned => break,
 ///                 },
-///                 message = incoming.recv(), if open => match message {
-///                     Some(message) => port.deliver(&message),
+///                 // Goes on reading while there is no room for what is to be sent.
+///                 permit = outgoing.reserve(), if message.is_some() => {
+///                     match (permit, message.take()) {
+///                         (Ok(permit), Some(message)) => permit.send(message),
+///                         _ => port.output_failed(io::ErrorKind::BrokenPipe.into()),
+///                     }
+///                     port.sent();
+///                 }
+///                 received = incoming.recv(), if open => match received {
+///                     Some(received) => port.deliver(&received),
 ///                     None => {
 ///                         open = false;
 ///                         port.input_ended(End::Eof);
@@ -154,7 +160,8 @@ impl MessagePort {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<PortEvent> {
+    /// As [`next`](Self::next).
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<PortEvent> {
         let (complete, queue) = (self.complete, &self.queue);
         let finish = |finish| match finish {
             // Messages go first, those too that were said with the last words.

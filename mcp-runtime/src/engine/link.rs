@@ -245,6 +245,7 @@ impl Endpoint for Link {
             program_version: self.protocol().version.clone(),
             is_stateless: self.protocol().announces_in_each_request(Side::Client),
             reuses_ids: self.protocol().reuses_ids,
+            dialect: engine.rules().dialect(),
         })
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct OwnMembers(Vec<(Text, KeyValue)>);
 pub(crate) static NO_MEMBERS: OwnMembers = OwnMembers(Vec::new());
 
 impl OwnMembers {
-    /// Reads the members with certain names. What is neither a text nor a whole number is no value of a key, and left out.
+    /// Reads the members with certain names. What is neither a text nor a whole number is not a value of a key, and left out.
     ///
     /// # Errors
     /// The name that is there twice.

@@ -108,12 +108,23 @@ pub(crate) fn error_to_raw(
     error_tail(into, dialect, error, members);
 }
 
-/// How a message begins, up to the value of its first own member, `"id"` or `"method"`.
-fn start(first: &'static str, dialect: Dialect, into: &mut Vec<u8>) {
-    into.extend_from_slice(match dialect {
+/// Whether an error that was written here answers something whose id could not be read.
+#[cfg(feature = "http-server")]
+pub(crate) fn is_without_id(error: &[u8], dialect: Dialect) -> bool {
+    error.strip_prefix(opening(dialect)).is_some_and(|members| members.starts_with(br#"id":null,"#))
+}
+
+/// How every message begins, up to the name of its first own member.
+fn opening(dialect: Dialect) -> &'static [u8] {
+    match dialect {
         Dialect::Standard => br#"{"jsonrpc":"2.0",""#,
         Dialect::WithoutJsonrpc | Dialect::Version1 => br#"{""#,
-    });
+    }
+}
+
+/// How a message begins, up to the value of its first own member, `"id"` or `"method"`.
+fn start(first: &'static str, dialect: Dialect, into: &mut Vec<u8>) {
+    into.extend_from_slice(opening(dialect));
     into.extend_from_slice(first.as_bytes());
     into.extend_from_slice(br#"":"#);
 }

@@ -30,7 +30,7 @@ use crate::jsonrpc::RpcError;
 ///
 /// fn forecast(city: &str, responder: Responder<Value>) -> Result<(), Error> {
 ///     match city {
-///         "Oslo" => responder.respond(&json!({ "celsius": 4 })),
+///         "Oslo" => responder.respond(json!({ "celsius": 4 })),
 ///         _ => responder.refuse(RpcError::invalid_params(format!("unknown city `{city}`"))),
 ///     }
 /// }
@@ -74,7 +74,7 @@ impl<R> Responder<R> {
     /// # Errors
     /// [`Error::Payload`] if the result cannot be written, [`Error::Mismatch`] if the peer would read it as another reply (in
     /// both cases the peer gets an internal error), and why the session has ended, if it has.
-    pub fn respond(mut self, result: &R) -> Result<(), Error>
+    pub fn respond(mut self, result: R) -> Result<(), Error>
     where
         R: WriteReply,
     {
@@ -98,7 +98,7 @@ impl<R> Responder<R> {
         R: WriteReply,
     {
         match outcome {
-            Ok(result) => self.respond(&result),
+            Ok(result) => self.respond(result),
             Err(error) => self.refuse(error),
         }
     }

@@ -4,6 +4,7 @@ mod checked;
 #[cfg(unix)]
 mod child;
 mod duplex;
+mod message_stream;
 mod protocols;
 mod successive;
 mod tracing;

@@ -238,7 +238,7 @@ async fn a_subscriber_may_use_the_session() {
     });
     let asking = async {
         let Some(server::Incoming::Ask(question, responder)) = incoming.next().await else { panic!() };
-        responder.respond(&question).unwrap();
+        responder.respond(question).unwrap();
     };
     let (answer, ()) = tokio::join!(handle.ask("?".into()), asking);
     assert_eq!(answer.unwrap(), "?");

@@ -361,26 +361,26 @@ impl SessionAsker {
         name: &str,
         question: newer::InputRequest,
     ) -> Result<newer::InputResponse, AskError> {
-        let unknown = AskError::unknown(name, &question);
+        // It is declared, but the revision of the session does not have it, or not all that it has in the latest one.
+        let unknown = || AskError::unknown(name, &question);
         let refused = |error| match error {
             Error::Refused(error) => AskError::Refused { name: name.to_owned(), error: Box::new(error) },
-            // It is declared, but the revision of the session does not have it.
-            Error::NotPermitted(_) => unknown,
+            Error::NotPermitted(_) => unknown(),
             // Its answer is one that the protocol does not have.
-            Error::Payload { .. } | Error::InvalidReply(_) => AskError::wrong(name),
+            error @ (Error::Payload { .. } | Error::InvalidReply(_)) => AskError::wrong(name, error),
             error if error.is_timeout() => AskError::TimedOut { name: name.to_owned() },
             _ => AskError::Over,
         };
         let peer = self.session.peer();
-        match question {
+        match &question {
             newer::InputRequest::ElicitationCreate(asked) => {
                 let id = || self.urls.fetch_add(1, Ordering::Relaxed).to_string();
-                let params = older::elicit(&asked.params, id).map_err(|_| AskError::wrong(name))?;
+                let params = older::elicit(&asked.params, id).map_err(|_| unknown())?;
                 let answer = peer.elicit(params).await.map_err(refused)?;
                 again::<newer::ElicitResult>(name, &answer).map(Into::into)
             }
             newer::InputRequest::SamplingCreateMessage(asked) => {
-                let params = recast(&asked.params).map_err(|_| AskError::wrong(name))?;
+                let params = recast(&asked.params).map_err(|_| unknown())?;
                 let answer = peer.create_message(params).await.map_err(refused)?;
                 again::<newer::CreateMessageResult>(name, &answer).map(Into::into)
             }
@@ -394,5 +394,5 @@ impl SessionAsker {
 
 /// An answer as the handler sees it.
 fn again<T: DeserializeOwned>(name: &str, answer: &impl Serialize) -> Result<T, AskError> {
-    recast(answer).map_err(|_| AskError::wrong(name))
+    recast(answer).map_err(|error| AskError::wrong(name, error))
 }

@@ -35,6 +35,8 @@ pub enum AskError {
     WrongAnswer {
         /// The name of the question.
         name: String,
+        /// What is wrong with the answer.
+        problem: String,
     },
     /// The client refuses to answer. A client of an older revision answers each question by itself, and may refuse it; a later
     /// one does not send its request again.
@@ -65,8 +67,13 @@ impl fmt::Display for Needs {
 }
 
 impl AskError {
-    pub(crate) fn wrong(name: &str) -> AskError {
-        AskError::WrongAnswer { name: name.to_owned() }
+    pub(crate) fn wrong(name: &str, problem: impl fmt::Display) -> AskError {
+        AskError::WrongAnswer { name: name.to_owned(), problem: problem.to_string() }
+    }
+
+    /// The answer is one to another kind of question, such as the directories where a form was shown.
+    pub(crate) fn of_another_kind(name: &str) -> AskError {
+        AskError::wrong(name, "it answers another kind of question")
     }
 
     /// Fails if a client does not declare that it can answer one of some questions.
@@ -102,7 +109,9 @@ impl fmt::Display for AskError {
                 formatter,
                 "`{name}` is asked once the client has sent `notifications/initialized`, which has not come"
             ),
-            AskError::WrongAnswer { name } => write!(formatter, "the answer to `{name}` is of another kind"),
+            AskError::WrongAnswer { name, problem } => {
+                write!(formatter, "the answer to `{name}` cannot be used: {problem}")
+            }
             AskError::Refused { name, error } => {
                 write!(formatter, "the client refuses to answer `{name}`: {error}")
             }

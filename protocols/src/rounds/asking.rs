@@ -284,7 +284,7 @@ macro_rules! asks {
         pub async fn elicit(&self, params: impl Into<ElicitParams> + Send) -> Result<ElicitResult, AskError> {
             match self.ask_alone(ElicitInput::new(params.into()).into()).await? {
                 InputResponse::Elicit(answer) => Ok(answer),
-                _ => Err($crate::rounds::AskError::wrong($crate::rounds::ALONE)),
+                _ => Err($crate::rounds::AskError::of_another_kind($crate::rounds::ALONE)),
             }
         }
 
@@ -298,7 +298,7 @@ macro_rules! asks {
         ) -> Result<CreateMessageResult, AskError> {
             match self.ask_alone(CreateMessageInput::new(params).into()).await? {
                 InputResponse::CreateMessage(answer) => Ok(answer),
-                _ => Err($crate::rounds::AskError::wrong($crate::rounds::ALONE)),
+                _ => Err($crate::rounds::AskError::of_another_kind($crate::rounds::ALONE)),
             }
         }
 
@@ -309,7 +309,7 @@ macro_rules! asks {
         pub async fn list_roots(&self) -> Result<ListRootsResult, AskError> {
             match self.ask_alone(ListRootsInput::new().into()).await? {
                 InputResponse::ListRoots(answer) => Ok(answer),
-                _ => Err($crate::rounds::AskError::wrong($crate::rounds::ALONE)),
+                _ => Err($crate::rounds::AskError::of_another_kind($crate::rounds::ALONE)),
             }
         }
 
@@ -317,7 +317,7 @@ macro_rules! asks {
             let mut answers = self.ask([($crate::rounds::ALONE.to_owned(), question)]).await?;
             answers
                 .remove($crate::rounds::ALONE)
-                .ok_or_else(|| $crate::rounds::AskError::wrong($crate::rounds::ALONE))
+                .ok_or_else(|| $crate::rounds::AskError::of_another_kind($crate::rounds::ALONE))
         }
     };
 }

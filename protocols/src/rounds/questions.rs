@@ -69,7 +69,7 @@ impl AskedTogether {
                 Some((_, answer)) if is_answer(&unanswered.question, &answer) => {
                     self.answers.insert(name, answer);
                 }
-                Some((sent_as, _)) => return Some(Err(AskError::wrong(&sent_as))),
+                Some((sent_as, _)) => return Some(Err(AskError::of_another_kind(&sent_as))),
                 None => drop(self.unanswered.insert(name, unanswered)),
             }
         }

@@ -43,7 +43,8 @@ async fn ask(asker: &Asker, questions: Vec<(&str, InputRequest)>) -> Result<Answ
 }
 
 fn wrong_answer(name: &str) -> Failure {
-    RpcError::from(AskError::WrongAnswer { name: name.to_owned() }).into()
+    let problem = "it answers another kind of question".to_owned();
+    RpcError::from(AskError::WrongAnswer { name: name.to_owned(), problem }).into()
 }
 
 /// Asks the user for a name.

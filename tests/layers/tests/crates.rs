@@ -196,7 +196,7 @@ fn the_shipped_protocols() {
 fn the_kit() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../kit"),
-        order: &["answer", "failure", "schema", "server", "connection", "prelude"],
+        order: &["answer", "schema", "failure", "server", "connection", "prelude"],
         ..Layers::default()
     }
     .check();

@@ -109,7 +109,7 @@ fn another_server_by_its_command() {
     assert_eq!(states(&run.output), ["Uninit", "AwaitingResult", "AwaitingNotif", "Active", "closed"]);
 }
 
-/// Runs the example against something that is no MCP server, and gives the reason that it prints.
+/// Runs the example against something that is not an MCP server, and gives the reason that it prints.
 fn reason(command: &[&str]) -> String {
     let run = run(command);
     assert_eq!(run.code, Some(1), "{command:?}: {}{}", run.output, run.errors);

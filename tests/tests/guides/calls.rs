@@ -309,7 +309,7 @@ async fn watch(game: Game<AfterFollow>) -> Result<Vec<Value>, MatchesError> {
             },
             _ => match rumours.next().await.ok_or(Error::Closed)? {
                 GameIncoming::Rumour(rumour) => said.push(rumour),
-                GameIncoming::Guess(_, owed) => owed.respond(&json!("a draw"))?,
+                GameIncoming::Guess(_, owed) => owed.respond(json!("a draw"))?,
             },
         }
     }

@@ -490,14 +490,15 @@ async fn an_answer_of_another_kind_is_an_error() {
     let roots = ("input".to_owned(), ListRootsResult::new([Root::new("file:///a")]).into());
     let wrong = params("greet").again(Some([roots].into()), state);
     let Err(Error::Refused(refusal)) = client.call_tool(wrong).await else { panic!() };
-    let said = AskError::WrongAnswer { name: "input".to_owned() }.to_string();
-    assert_eq!((refusal.code, refusal.message), (-32602, said));
+    let said =
+        |name: &str| format!("the answer to `{name}` cannot be used: it answers another kind of question");
+    assert_eq!((refusal.code, refusal.message), (-32602, said("input")));
     // The client reads the name that it was asked under.
     let both = round(&client, params("both")).await;
     let wrong = ("input-2".to_owned(), ListRootsResult::new([]).into());
     let wrong = client.call_tool(again("both", &both, [answer("input", "1"), wrong])).await;
     let Err(Error::Refused(refusal)) = wrong else { panic!() };
-    assert_eq!((refusal.code, &*refusal.message), (-32602, "the answer to `input-2` is of another kind"));
+    assert_eq!((refusal.code, refusal.message), (-32602, said("input-2")));
     client.close().await.unwrap();
 }
 

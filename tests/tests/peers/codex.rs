@@ -62,7 +62,7 @@ async fn declined(mut turn: Turn<Running>) -> (Vec<String>, String) {
         turn = match turn.next().await.unwrap() {
             RunningNext::CommandApproval(params, answer, turn) => {
                 asked.push(params["command"].as_str().unwrap().to_owned());
-                answer.respond(&json!({ "decision": "decline" })).unwrap();
+                answer.respond(json!({ "decision": "decline" })).unwrap();
                 turn
             }
             RunningNext::ItemNotice(notice, turn) => {

@@ -260,7 +260,7 @@ async fn a_second_cancel_is_reported_and_dropped() {
         matches!(all.as_slice(), [one] if one.contains("which the client has cancelled before")),
         "{all:?}"
     );
-    responder.respond(&json!("still")).unwrap();
+    responder.respond(json!("still")).unwrap();
     let answers = [editor.hear().await.unwrap(), editor.hear().await.unwrap()];
     assert!(answers.contains(&result(&json!(1), json!("still"))), "{answers:?}");
 }

@@ -182,7 +182,7 @@ async fn where_the_reply_follows_a_cancel_the_call_waits_for_it() {
     in_time(theirs.recv_closed()).await.unwrap();
     // It is cancelled already.
     canceller.cancel().unwrap();
-    owed.respond(&json!("half of it")).unwrap();
+    owed.respond(json!("half of it")).unwrap();
     assert_eq!(in_time(&mut check).await.unwrap(), "half of it");
 }
 

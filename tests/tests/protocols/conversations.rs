@@ -124,7 +124,7 @@ async fn an_agent_asks_only_during_a_turn_and_in_conversations_that_exist() {
     raw.say(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "stopReason": "end_turn" } })).await;
     let TurnNext::PromptResponse(_, idle) = turn.next().await.unwrap() else { panic!() };
     // A question outlives its turn; none follows it.
-    responder.respond(&RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled)).unwrap();
+    responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled)).unwrap();
     assert_eq!(raw.hear().await.unwrap()["id"], 4);
     refused(&mut raw, &mut reports, INVALID_REQUEST, permission(5, SESSION)).await;
     drop(idle);

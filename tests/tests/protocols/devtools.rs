@@ -316,7 +316,7 @@ async fn a_browser_answers_with_the_session_of_the_command() {
                 pages.push(test_support::spawn(serve(target, session, frame)));
             }
             let Some(server::Incoming::GetVersion(owed)) = incoming.next().await else { panic!() };
-            owed.respond(&Version::new("1.3", "Chrome/1", "@1", "u", "12")).unwrap();
+            owed.respond(Version::new("1.3", "Chrome/1", "@1", "u", "12")).unwrap();
             for page in pages {
                 page.await.unwrap();
             }

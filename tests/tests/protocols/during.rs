@@ -114,7 +114,7 @@ async fn both_sides_agree_on_when_a_message_may_be_sent() {
     // A request can be permitted in this way, too.
     let asking = test_support::spawn(waiter.handle().ask(json!({})));
     let Some(Incoming::Ask(_, responder)) = queue.next().await else { panic!("nothing is asked") };
-    responder.respond(&json!({})).unwrap();
+    responder.respond(json!({})).unwrap();
     asking.await.unwrap().unwrap();
 
     // The handlers wait in the order in which they came.

@@ -34,7 +34,7 @@ async fn check(mut text: texts::server::Text<texts::Open>, mut now: Value) -> Va
                 text = next;
             }
             OpenNext::Hover(_, owed, next) => {
-                owed.respond(&json!({ "text": now })).unwrap();
+                owed.respond(json!({ "text": now })).unwrap();
                 text = next;
             }
             OpenNext::Closed(_) => return now,
@@ -88,9 +88,9 @@ async fn questions_of_a_sub_session_run_side_by_side() {
                 while owed.len() == 2
                     && let Some((what, responder)) = owed.pop()
                 {
-                    responder.respond(&what).unwrap();
+                    responder.respond(what).unwrap();
                     if let Some((what, responder)) = owed.pop() {
-                        responder.respond(&what).unwrap();
+                        responder.respond(what).unwrap();
                     }
                 }
             }
@@ -167,7 +167,7 @@ async fn a_question_that_the_value_has_not_taken_is_answered_with_an_error() {
     }
     assert_eq!(answered, Some(json!("the request was dropped unanswered")));
     // The one that was taken is answered by who took it, also after the end.
-    owed.respond(&json!({ "edits": [] })).unwrap();
+    owed.respond(json!({ "edits": [] })).unwrap();
     assert_eq!(
         in_time(raw.hear()).await.unwrap(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": { "edits": [] } })

@@ -148,7 +148,7 @@ async fn what_waits_for_the_value_goes_to_the_queue_and_back_in_wire_order() {
             _ => match incoming.next().await.unwrap() {
                 texts::server::TextIncoming::Hover(asked, owed) => {
                     taken.push(asked["number"].clone());
-                    owed.respond(&json!("from the queue")).unwrap();
+                    owed.respond(json!("from the queue")).unwrap();
                 }
             },
         }
@@ -161,7 +161,7 @@ async fn what_waits_for_the_value_goes_to_the_queue_and_back_in_wire_order() {
     let OpenNext::Changed(change, text) = in_time(text.next()).await.unwrap() else { panic!() };
     assert_eq!(change["number"], 6);
     drop(text);
-    owed.respond(&json!("from the value")).unwrap();
+    owed.respond(json!("from the value")).unwrap();
     for id in [1, 2, 4] {
         assert_eq!(in_time(raw.hear()).await.unwrap()["id"], id);
     }
@@ -210,7 +210,7 @@ async fn a_request_that_no_handler_implements_is_not_found_and_one_without_a_que
     in_time(serving).await.unwrap_err();
     raw.say(request(2, "text/hover", json!({ "uri": "a" }))).await;
     let OpenNext::Hover(_, owed, text) = in_time(text.next()).await.unwrap() else { panic!() };
-    owed.respond(&json!("what it is")).unwrap();
+    owed.respond(json!("what it is")).unwrap();
     assert_eq!(in_time(raw.hear()).await.unwrap()["result"], "what it is");
     drop(text);
     assert!(reports.try_recv().is_err());

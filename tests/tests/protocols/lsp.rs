@@ -18,7 +18,7 @@ struct Hovering;
 impl Handler for Hovering {
     async fn did_open(&self, _: Context, _: DidOpenTextDocumentParams, mut document: Document<Open>) {
         while let Ok(OpenNext::Hover(_, answer, next)) = document.next().await {
-            answer.respond(&None).unwrap();
+            answer.respond(None).unwrap();
             document = next;
         }
     }

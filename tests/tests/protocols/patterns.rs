@@ -45,10 +45,10 @@ async fn a_typed_side_says_and_learns_the_method() {
         let Incoming::Extension(extension) = queue.next().await.unwrap() else { panic!("no extension") };
         assert_eq!(extension, WithMethod::new("$/", None));
         let Incoming::Vendor(params, responder) = queue.next().await.unwrap() else { panic!("no request") };
-        responder.respond(&json!([params.method, params.params])).unwrap();
+        responder.respond(json!([params.method, params.params])).unwrap();
         let Incoming::Acme(params, responder) = queue.next().await.unwrap() else { panic!("no request") };
         assert_eq!(params, WithMethod::new("_acme/build", json!({"wait": true})));
-        responder.respond(&"built".to_owned()).unwrap();
+        responder.respond("built".to_owned()).unwrap();
     };
     let asking = async {
         editor.send_extension(WithMethod::new("$/setTrace", Some(json!({"value": "off"})))).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_handler_learns_the_method_and_the_peer_may_ask_too() {
     assert_eq!(editor.vendor(WithMethod::new("_b", json!({}))).await.unwrap(), json!("_b"));
     let (reply, ()) = tokio::join!(tool.vendor(WithMethod::new("_c", json!({}))), async {
         let client::Incoming::Vendor(params, responder) = asked.next().await.unwrap() else { panic!() };
-        responder.respond(&json!(params.method)).unwrap();
+        responder.respond(json!(params.method)).unwrap();
     });
     assert_eq!(reply.unwrap(), json!("_c"));
     drop((editor, tool));

@@ -21,7 +21,7 @@ async fn they_are_types_of_their_own() {
     let asked = model.incoming();
     let model = async {
         let server::Incoming::Models(responder) = asked.next().await.unwrap() else { panic!() };
-        responder.respond(&vec!["small".to_owned()]).unwrap();
+        responder.respond(vec!["small".to_owned()]).unwrap();
         let server::Incoming::Complete(params, mut answer) = asked.next().await.unwrap() else { panic!() };
         assert_eq!((params.prompt.as_str(), params.most), ("hello", Some(5)));
         let id = answer.request_id().unwrap().to_string().parse().unwrap();

@@ -67,7 +67,7 @@ async fn each_request_that_does_not_announce_it_is_refused() {
     refused(&mut raw, 6).await;
     ask(&mut raw, 7, "more", true).await;
     let Some(guests::server::FollowingIncoming::More(_, owed)) = in_time(more.next()).await else { panic!() };
-    owed.respond(&json!("news")).unwrap();
+    owed.respond(json!("news")).unwrap();
     assert_eq!(answered(&mut raw, 7).await, "news");
     for _ in [1, 3, 4, 6] {
         let report = in_time(reports.recv()).await.unwrap();

@@ -115,7 +115,7 @@ async fn a_sub_session_goes_on_until_the_last_of_its_channels_has_ended() {
         let server::SteeringNext::Status(_, owed, next) = their_steering.next().await.unwrap() else {
             panic!()
         };
-        owed.respond(&json!("half")).unwrap();
+        owed.respond(json!("half")).unwrap();
         next
     };
     let (status, their_steering) =
@@ -177,7 +177,7 @@ async fn an_exchange_waits_for_whichever_channel_takes_it() {
     // It was there first, and the channel that goes on takes it.
     in_time(logging.recv_finished()).await.unwrap();
     let SteeringNext::Ask(_, owed) = in_time(steering.next()).await.unwrap();
-    owed.respond(&json!("yes")).unwrap();
+    owed.respond(json!("yes")).unwrap();
     assert_eq!(in_time(asked).await.unwrap().unwrap(), json!("yes"));
     drop((steering, their_steering));
 }

@@ -32,7 +32,7 @@ async fn a_running_sub_session_finishes_after_its_choice_was_left() {
     assert!(refused.to_string().contains("`Stopping`"), "{refused}");
 
     let answerer = answerer.recv_stop().await.unwrap();
-    owed.respond(&json!("answered")).unwrap();
+    owed.respond(json!("answered")).unwrap();
     let answer = tokio::time::timeout(HANG, first).await.unwrap().unwrap();
     assert_eq!(answer.unwrap(), json!("answered"));
 

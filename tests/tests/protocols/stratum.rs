@@ -47,7 +47,7 @@ async fn a_miner_reads_what_a_pool_writes() {
             let Some(Incoming::SetDifficulty(set)) = incoming.next().await else { panic!() };
             assert_eq!(set, SetDifficultyParams::new(0.5));
             let Some(Incoming::Version(owed)) = incoming.next().await else { panic!() };
-            owed.respond(&"digger/1".to_owned()).unwrap();
+            owed.respond("digger/1".to_owned()).unwrap();
             let refused = miner.authorize(AuthorizeParams::new("w")).await;
             let Err(Error::Refused(error)) = refused else { panic!("{refused:?}") };
             assert_eq!(error, RpcError::new(24, "Unauthorized worker"));
@@ -136,8 +136,23 @@ async fn over_http_messages_are_those_of_version_1() {
         let authorize = r#"{"id":2,"method":"mining.authorize","params":["w"]}"#;
         let (_, _, body) = post(session.clone(), authorize).await;
         assert!(body.contains(r#"{"id":2,"result":true,"error":null}"#), "{body}");
-        let (_, _, body) = post(session, r#"{"id":3,"method":"mining.guess","params":[]}"#).await;
+        let (_, _, body) = post(session.clone(), r#"{"id":3,"method":"mining.guess","params":[]}"#).await;
         assert!(body.contains(r#"{"id":3,"result":null,"error":{"code":-32601"#), "{body}");
+        let (status, _, body) = post(session.clone(), "nonsense").await;
+        assert!(
+            status == 400 && body.starts_with(r#"{"id":null,"result":null,"error":{"code":-32700"#),
+            "{body}"
+        );
+        let (status, _, body) = post(Some("gone".into()), authorize).await;
+        assert!(
+            status == 404 && body.starts_with(r#"{"id":null,"result":null,"error":{"code":-32001"#),
+            "{body}"
+        );
+        let (status, _, body) = post(session, "").await;
+        assert!(
+            status == 400 && body.starts_with(r#"{"id":null,"result":null,"error":{"code":-32000"#),
+            "{body}"
+        );
         let miner = Miner::new(HttpClient::new(&url).unwrap());
         let (subscribed, miner) = miner.subscribe(SubscribeParams::new()).await.unwrap();
         assert_eq!(subscribed.extranonce1, "08");

@@ -76,7 +76,7 @@ async fn a_request_of_another_version_is_refused_wherever_it_comes() {
     // One that says no version: whether it may, the type of its params says.
     ask(&mut raw, 9, "more", Value::Null).await;
     let Some(guests::server::FollowingIncoming::More(_, owed)) = in_time(more.next()).await else { panic!() };
-    owed.respond(&json!("news")).unwrap();
+    owed.respond(json!("news")).unwrap();
     assert_eq!(answered(&mut raw, 9).await, "news");
     for _ in [1, 3, 4, 5, 8] {
         let report = in_time(reports.recv()).await.unwrap();

@@ -121,7 +121,7 @@ async fn what_runs_next_to_several_channels_has_a_queue_of_its_own() {
             _ => match incoming.next().await.unwrap() {
                 GameIncoming::Rumour(rumour) => number(&rumour),
                 GameIncoming::Guess(guess, owed) => {
-                    owed.respond(&guess["number"]).unwrap();
+                    owed.respond(guess["number"].clone()).unwrap();
                     assert_eq!(in_time(raw.hear()).await.unwrap()["result"], guess["number"]);
                     number(&guess)
                 }

@@ -5,8 +5,8 @@ use mcp_runtime::call::Responder;
 use mcp_protocols::types::CallToolResult;
 
 pub fn twice(responder: Responder<CallToolResult>, result: CallToolResult) -> Result<(), McpError> {
-    responder.respond(&result)?;
-    responder.respond(&result)
+    responder.respond(result.clone())?;
+    responder.respond(result)
 }
 
 fn main() {}

@@ -22,7 +22,7 @@ pub async fn answer(callee: Callee<Active>) -> Result<(), TalkError> {
     let queue = callee.incoming();
     while let Some(incoming) = queue.next().await {
         match incoming {
-            Incoming::Ask(question, responder) => responder.respond(&question)?,
+            Incoming::Ask(question, responder) => responder.respond(question)?,
             _ => {}
         }
     }

@@ -264,7 +264,7 @@ fn a_value_that_is_forgotten_while_it_could_be_late_is_unknown_and_not_wrong() {
         assert!(matches!(unknown.kind, ViolationKind::UnknownKey { .. }));
         // The request for "c" was written after the end of "a", and answered.
         assert_eq!(unknown.strictness(), strictness, "{unknown}");
-        // A value that has not been in use is no other case: nothing tells them apart.
+        // A value that has not been in use is not another case: nothing distinguishes them.
         assert_eq!(watching.changed("z").unwrap_err().strictness(), strictness);
     }
 }

@@ -19,7 +19,7 @@ fn code(answer: &Value) -> i64 {
 #[test]
 fn every_malformed_line_gets_its_error_and_its_id() {
     let cases: &[(&[u8], i64, Value)] = &[
-        (b"this is no JSON", -32700, Value::Null),
+        (b"this is prose", -32700, Value::Null),
         (br#"{"jsonrpc":"2.0","id":5,"method":"ping",}"#, -32700, json!(5)),
         (br#"{"jsonrpc":"1.0","id":5,"method":"ping"}"#, -32600, json!(5)),
         (br#"{"id":"a","method":"ping"}"#, -32600, json!("a")),

@@ -93,7 +93,7 @@ async fn what_another_value_holds_is_not_answered_here() {
     for answered in [clerk.refuse(&asked, &RpcError::new(1, "me")), clerk.respond(&asked, "me").await] {
         assert!(matches!(answered, Err(Error::NotHeld { .. })), "{answered:?}");
     }
-    responder.respond(&"me".to_owned()).unwrap();
+    responder.respond("me".to_owned()).unwrap();
     assert_eq!(reply(&mut visitor).await, (asked, json!("me")));
 }
 

@@ -236,7 +236,7 @@ async fn handlers_call_back_and_report_with_what_is_left() {
     judged(call.await, QUESTIONS, &none);
     judged(context.report(restrictions::messages::PROGRESS, &report).await, REPORTS, &none);
     assert!(is_idle(&mut service).await, "nothing was written");
-    responder.respond(&json!("good")).unwrap();
+    responder.respond(json!("good")).unwrap();
     reply(&mut service).await;
 }
 

@@ -19,7 +19,7 @@ async fn calls_run_side_by_side_and_end_in_any_order() {
             asked.push((question, responder));
         }
         for (question, responder) in asked.into_iter().rev() {
-            responder.respond(&format!("re {question}")).unwrap();
+            responder.respond(format!("re {question}")).unwrap();
         }
     });
     let (one, two, three) =
@@ -41,7 +41,7 @@ async fn a_canceller_ends_the_call_and_reaches_the_handler() {
         assert!(!context.is_cancelled());
         canceller.cancel_with(&json!({"reason": "enough"})).unwrap();
         context.cancelled().await;
-        responder.respond(&"late".to_owned()).unwrap();
+        responder.respond("late".to_owned()).unwrap();
     };
     let (outcome, ()) = tokio::join!(call, handler);
     assert!(matches!(outcome, Err(Error::Cancelled)));

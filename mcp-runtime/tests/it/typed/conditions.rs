@@ -121,7 +121,7 @@ async fn a_reply_that_would_be_read_as_another_becomes_an_error() {
     let incoming = workshop.incoming();
     let answering = async {
         let Some(server::Incoming::Make(_, responder)) = incoming.next().await else { panic!() };
-        responder.respond(&server::MakeReply::Made(json!({"ticket": "t1"}))).unwrap_err()
+        responder.respond(server::MakeReply::Made(json!({"ticket": "t1"}))).unwrap_err()
     };
     let (outcome, error) = tokio::join!(customer.make(None), answering);
     assert!(
@@ -131,7 +131,7 @@ async fn a_reply_that_would_be_read_as_another_becomes_an_error() {
 
     let answering = async {
         let Some(server::Incoming::Make(_, responder)) = incoming.next().await else { panic!() };
-        responder.respond(&server::MakeReply::Ticket(json!({}))).unwrap_err()
+        responder.respond(server::MakeReply::Ticket(json!({}))).unwrap_err()
     };
     let (outcome, error) = tokio::join!(customer.make(None), answering);
     assert!(matches!(error, Error::Mismatch { problem: MismatchError::Lacks(_), .. }));

@@ -141,7 +141,7 @@ async fn what_the_peer_may_be_sent_is_what_its_running_requests_announce() {
     assert_eq!(guest.hear().await.unwrap()["params"]["token"], "t1");
     let report = second.context().report(tasting::messages::LOOKED, &json!({})).await;
     lacks(&report.unwrap_err(), "partial");
-    first.respond(&json!([])).unwrap();
+    first.respond(json!([])).unwrap();
     assert_eq!(guest.hear().await.unwrap()["id"], 1);
     lacks(&waiter.send_seen(json!(1)).await.unwrap_err(), "partial");
     lacks(&waiter.taste(json!(1)).await.unwrap_err(), "questions.spoken");
@@ -222,8 +222,8 @@ async fn register(
 ) {
     language.say(request(id, method, params)).await;
     match editor.incoming().next().await.unwrap() {
-        registry::client::Incoming::Register(_, answer) => answer.respond(&json!({})).unwrap(),
-        registry::client::Incoming::Unregister(_, answer) => answer.respond(&json!({})).unwrap(),
+        registry::client::Incoming::Register(_, answer) => answer.respond(json!({})).unwrap(),
+        registry::client::Incoming::Unregister(_, answer) => answer.respond(json!({})).unwrap(),
         other => panic!("{other:?}"),
     }
     assert_eq!(language.hear().await.unwrap()["id"], id);
@@ -255,7 +255,7 @@ async fn a_side_accepts_what_it_has_registered_until_the_peer_knows_better() {
     let Some(registry::server::Incoming::Hover(_, answering)) = language.incoming().next().await else {
         panic!()
     };
-    answering.respond(&json!("text")).unwrap();
+    answering.respond(json!("text")).unwrap();
     assert_eq!(editor.hear().await.unwrap()["result"], "text");
     language.send_quiet(json!({"names": "hoverProvider"})).await.unwrap();
     assert_eq!(editor.hear().await.unwrap()["method"], "client/quiet");

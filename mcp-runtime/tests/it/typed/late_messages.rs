@@ -183,7 +183,7 @@ async fn a_value_that_lags_may_still_say_what_its_state_has_and_the_peer_hears_o
     hear(&mut agent, "cancel").await;
     agent.say(request(1, "look", json!({}))).await;
     let Some(client::Incoming::Look(_, looking)) = incoming.next().await else { panic!() };
-    looking.respond(&json!("seen")).unwrap();
+    looking.respond(json!("seen")).unwrap();
     assert_eq!(agent.hear().await.unwrap().get("result"), Some(&json!("seen")));
     // The agent knows by now that this side has heard of the end of the turn.
     first.send_cancel().await.unwrap();

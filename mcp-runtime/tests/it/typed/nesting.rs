@@ -248,7 +248,7 @@ async fn a_report_that_says_no_more_than_the_one_before_is_not_sent() {
     let error =
         context.report(super::help_desk::messages::PROGRESS, &json!({"progress": 1})).await.unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
-    responder.respond(&Value::Null).unwrap();
+    responder.respond(Value::Null).unwrap();
     assert_eq!(look.progress().await, Some(json!({"progress": 1, "progressToken": 1})));
     assert_eq!(look.progress().await, None);
     look.await.unwrap();

@@ -87,7 +87,7 @@ async fn params_of_another_type_never_reach_the_handler() {
         async {
             assert!(matches!(incoming.next().await, Some(server::Incoming::Bell(4))));
             let Some(server::Incoming::Look(params, responder)) = incoming.next().await else { panic!() };
-            responder.respond(&json!("seen")).unwrap();
+            responder.respond(json!("seen")).unwrap();
             params
         }
     );

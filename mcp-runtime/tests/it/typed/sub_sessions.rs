@@ -296,7 +296,7 @@ async fn either_side_may_end_a_sub_session_also_both_at_once() {
         // What comes after is read after what crossed, and the station can be listened to again.
         let (pinged, ()) = tokio::join!(watcher.ping(), async {
             let server::Incoming::Ping(responder) = incoming.next().await.unwrap() else { panic!() };
-            responder.respond(&()).unwrap();
+            responder.respond(()).unwrap();
         });
         pinged.unwrap();
     }

@@ -31,7 +31,7 @@ async fn a_call_that_takes_too_long_reaches_the_handler_as_a_cancel() {
     let handler = async {
         let Some(server::Incoming::Ask(_, responder)) = incoming.next().await else { panic!() };
         responder.context().cancelled().await;
-        responder.respond(&"late".to_owned()).unwrap();
+        responder.respond("late".to_owned()).unwrap();
     };
     let (outcome, ()) = tokio::join!(visitor.ask("?".into()).timeout(SECOND * 5), handler);
     let error = outcome.unwrap_err();
@@ -118,7 +118,7 @@ async fn a_call_that_is_sent_has_its_place_its_id_and_its_time() {
     let Some(server::Incoming::Ask(first, one_back)) = incoming.next().await else { panic!() };
     let Some(server::Incoming::Ask(second, two_back)) = incoming.next().await else { panic!() };
     assert_eq!((&*first, &*second), ("1", "2"), "in the order in which they were sent");
-    two_back.respond(&"two".into()).unwrap();
+    two_back.respond("two".into()).unwrap();
     assert_eq!(two.await.unwrap(), "two");
     // The first one is not polled, and is cancelled all the same.
     one_back.context().cancelled().await;
@@ -461,7 +461,7 @@ async fn what_waits_is_polled_only_when_something_has_come() {
     let answers = async {
         let Some(server::Incoming::Look(_, responder)) = incoming.next().await else { panic!() };
         tokio::time::sleep(SECOND * 3).await;
-        responder.respond(&json!(1)).unwrap();
+        responder.respond(json!(1)).unwrap();
     };
     let ((looked, ()), count) = polls(async { tokio::join!(visitor.look(None), answers) }).await;
     assert_eq!(looked.unwrap(), json!(1));

@@ -251,7 +251,7 @@ pub(super) fn read_parts<'a>(
             );
         }
         if rare.is_none() && is_of_a_way(direction) && seems_object_of_message(message) {
-            // Whatever the way is called, this is no remark.
+            // Whatever the way is called, this is not a remark.
             let (sender, kind) = (Sender::Unsaid, RecordKind::Sent);
             return reader.message(Record { place, sender, session, kind, message: message.message() });
         }

@@ -77,7 +77,7 @@ impl Pieces {
             return ContainerPiece::Foreign;
         }
         let line = open.get_or_insert_with(|| OpenLine { place, text: Vec::new() });
-        // What is too long is no message, and is named as the piece of one.
+        // What is too long is not a message, and is named as the piece of one.
         if line.text.len() + text.len() <= LONGEST {
             line.text.extend_from_slice(&text);
         }

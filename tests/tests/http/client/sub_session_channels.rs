@@ -32,7 +32,7 @@ async fn run(build: server::Build<AfterStarted>, key: Value) {
                 steering
             }
             SteeringNext::Status(_, owed, steering) => {
-                owed.respond(&json!("running")).unwrap();
+                owed.respond(json!("running")).unwrap();
                 steering
             }
             SteeringNext::Detach(_, steering) => {

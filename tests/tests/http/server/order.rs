@@ -103,7 +103,7 @@ async fn a_handshake_that_is_refused_leaves_nothing_behind() {
         assert_eq!(refused.head.get("mcp-session-id"), None);
         host.next_end().await.unwrap_err();
         assert_eq!(host.server.session_count(), 0);
-        // A batch is no way to begin either.
+        // Nor does a batch begin a session.
         let batch = host.ask(&Ask::post(json!([initialize(0)]))).await;
         assert_eq!(batch.head.status, 400);
         assert_eq!(host.server.session_count(), 0);

@@ -8,7 +8,7 @@ use super::peer::{Peer, assert_refused, echo, initialize, notification, request}
 async fn an_invalid_message_has_its_code_and_the_id_that_can_be_read() {
     // The line, the id of the answer, its code, words of its message.
     let cases: &[(&[u8], Value, i64, &[&str])] = &[
-        (b"this is no JSON", Value::Null, -32700, &["not JSON"]),
+        (b"this is prose", Value::Null, -32700, &["not JSON"]),
         (br#"{"jsonrpc":"2.0","id":5,"method":"ping""#, json!(5), -32700, &["not JSON"]),
         (br#"{"jsonrpc":"2.0","id":"a","method":"ping",}"#, json!("a"), -32700, &["not JSON"]),
         (br#"{"jsonrpc":"2.0","id":5,"method":"ping"} {}"#, json!(5), -32700, &["not JSON"]),

@@ -240,7 +240,7 @@ async fn a_status_that_overtakes_the_word_that_there_is_a_task_stands_alone() {
         })
         .await;
         let reports = Reports::default();
-        let client = McpClient::with_options(HttpClient::new(&server.url()).unwrap(), reports.options());
+        let client = McpClient::with_options(HttpClient::new(server.url()).unwrap(), reports.options());
         let (tell, mut alone) = mpsc::unbounded_channel();
         test_support::spawn(client.incoming().serve(Listening(tell)));
         let (_, client) = client.initialize(hello(VERSION, &everything().0)).await.unwrap();

@@ -30,7 +30,7 @@ async fn replies_come_in_any_order_and_ids_are_per_direction() {
             server.ping().await.unwrap();
             server.ping().await.unwrap();
             for (name, responder) in asked.into_iter().rev() {
-                responder.respond(&CallToolResult::text(format!("re {name}"))).unwrap();
+                responder.respond(CallToolResult::text(format!("re {name}"))).unwrap();
             }
         };
         let calls = async {
@@ -130,7 +130,7 @@ async fn a_cancelled_call_reaches_the_handler_and_its_late_reply_is_dropped() {
             let context = responder.context();
             canceller.cancel_with(&json!({ "reason": "enough" })).unwrap();
             context.cancelled().await;
-            responder.respond(&CallToolResult::text("too late")).unwrap();
+            responder.respond(CallToolResult::text("too late")).unwrap();
         };
         let (outcome, ()) = tokio::join!(taken_back, handler);
         assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");

@@ -126,7 +126,7 @@ async fn a_handle_is_judged_by_the_state_it_is_used_in() {
             else {
                 panic!()
             };
-            responder.respond(&ListToolsResult::new([])).unwrap();
+            responder.respond(ListToolsResult::new([])).unwrap();
             server
         });
         let (_, client) = client.initialize(hello(json!({}))).await.unwrap();

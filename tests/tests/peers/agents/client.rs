@@ -80,17 +80,17 @@ async fn finished(mut turn: Conversation<Turn>, option: &str) -> (Seen, Conversa
             TurnNext::RequestPermission(question, responder, turn) => {
                 let known = question.options.iter().any(|known| *known.option_id.0 == *option);
                 responder
-                    .respond(&chosen(if known { option } else { &question.options[0].option_id.0 }))
+                    .respond(chosen(if known { option } else { &question.options[0].option_id.0 }))
                     .unwrap();
                 turn
             }
             TurnNext::ReadTextFile(_, responder, turn) => {
-                responder.respond(&ReadTextFileResponse::new("notes")).unwrap();
+                responder.respond(ReadTextFileResponse::new("notes")).unwrap();
                 turn
             }
             TurnNext::WriteTextFile(file, responder, turn) => {
                 assert_eq!(file.content, "notes!");
-                responder.respond(&WriteTextFileResponse::new()).unwrap();
+                responder.respond(WriteTextFileResponse::new()).unwrap();
                 turn
             }
             TurnNext::CreateTerminal(command, terminal, turn) => {
@@ -140,12 +140,12 @@ async fn run(
                 terminal
             }
             RunningNext::TerminalOutput(_, responder, terminal) => {
-                responder.respond(&TerminalOutputResponse::new("done", false))?;
+                responder.respond(TerminalOutputResponse::new("done", false))?;
                 terminal
             }
             RunningNext::KillTerminal(_, responder, terminal) => {
                 status = Some(killed.clone());
-                responder.respond(&KillTerminalResponse::new())?;
+                responder.respond(KillTerminalResponse::new())?;
                 terminal
             }
             // What still waits for the end of the command is dropped, and so answered with an error.
@@ -156,7 +156,7 @@ async fn run(
         };
         if let Some(status) = &status {
             let exited = WaitForTerminalExitResponse::new(status.clone());
-            waiting.drain(..).try_for_each(|responder| responder.respond(&exited))?;
+            waiting.drain(..).try_for_each(|responder| responder.respond(exited.clone()))?;
         }
     }
 }
@@ -223,7 +223,7 @@ async fn an_agent_asks_for_permissions_at_once_and_runs_terminals() {
                 turn = next;
             }
             for (option, responder) in questions.into_iter().rev() {
-                responder.respond(&chosen(&option.0)).unwrap();
+                responder.respond(chosen(&option.0)).unwrap();
             }
             finished(turn, "").await
         };
@@ -285,7 +285,7 @@ async fn a_cancel_crosses_the_end_of_its_turn_and_of_what_the_agent_asks() {
         let turn = idle.send_prompt(prompt(&id, "wait")).await.unwrap();
         let (_, responder, turn) = question(turn).await;
         turn.send_cancel(cancel()).await.unwrap();
-        responder.respond(&RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled)).unwrap();
+        responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled)).unwrap();
         let (seen, _) = finished(turn, "").await;
         assert_eq!(seen.texts(), [r#"{"outcome":{"outcome":"cancelled"}}"#]);
         client.close().await.unwrap();

@@ -48,11 +48,11 @@ impl fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// A transport to the server at that address, over connections of its own.
+    /// A transport to the server at that address, which is a text or a `url::Url`, over connections of its own.
     ///
     /// # Errors
     /// If the address is not an `http` or `https` URL, or reqwest cannot be set up.
-    pub fn new(url: &str) -> Result<HttpClient, HttpClientError> {
+    pub fn new(url: impl AsRef<str>) -> Result<HttpClient, HttpClientError> {
         HttpClient::with_connections(HttpConnections::new()?, url)
     }
 
@@ -61,7 +61,11 @@ impl HttpClient {
     ///
     /// # Errors
     /// If the address is not an `http` or `https` URL.
-    pub fn with_connections(connections: HttpConnections, url: &str) -> Result<HttpClient, HttpClientError> {
+    pub fn with_connections(
+        connections: HttpConnections,
+        url: impl AsRef<str>,
+    ) -> Result<HttpClient, HttpClientError> {
+        let url = url.as_ref();
         let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = parsed.ok_or_else(|| HttpClientError::Address(url.to_owned()))?;
         Ok(HttpClient {

@@ -28,6 +28,11 @@ enum ComingBody {
 }
 
 impl Response {
+    fn new<B>(response: hyper::Response<B>, coming: fn(B) -> ComingBody) -> Response {
+        let (head, body) = response.into_parts();
+        Response { status: head.status, headers: head.headers, peeked: Bytes::new(), body: coming(body) }
+    }
+
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
@@ -87,24 +92,12 @@ impl ComingBody {
 
 impl From<reqwest::Response> for Response {
     fn from(response: reqwest::Response) -> Response {
-        let (head, body) = hyper::Response::<Body>::from(response).into_parts();
-        Response {
-            status: head.status,
-            headers: head.headers,
-            peeked: Bytes::new(),
-            body: ComingBody::OfClient(body),
-        }
+        Response::new(response.into(), ComingBody::OfClient)
     }
 }
 
 impl From<hyper::Response<Incoming>> for Response {
     fn from(response: hyper::Response<Incoming>) -> Response {
-        let (head, body) = response.into_parts();
-        Response {
-            status: head.status,
-            headers: head.headers,
-            peeked: Bytes::new(),
-            body: ComingBody::Direct(body),
-        }
+        Response::new(response, ComingBody::Direct)
     }
 }

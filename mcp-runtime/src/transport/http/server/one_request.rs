@@ -54,6 +54,7 @@ impl Server {
         session: &Arc<HttpSessionState>,
     ) -> Result<Option<Text>, RequestRefusal> {
         self.in_time(session.attached()).await?;
+        self.learn_dialect(session);
         let stateless = session.stateless();
         let _ = self.has_sessions.set(stateless.is_none());
         Ok(stateless)
@@ -117,10 +118,11 @@ impl Server {
 
     /// Waits until the code has taken a session for one request on.
     async fn one_taken_on(&self, session: &mut OneRequest) -> Result<(), RequestRefusal> {
-        match session.is_taken_on() {
-            true => Ok(()),
-            false => self.in_time(session.taken_on()).await,
+        if !session.is_taken_on() {
+            self.in_time(session.taken_on()).await?;
         }
+        self.learn_dialect(&session.session);
+        Ok(())
     }
 
     /// Whether a head says by its version that its client has no session. The code of a session for one request shows

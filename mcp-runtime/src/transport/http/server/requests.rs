@@ -47,9 +47,6 @@ const NO_SESSION: i64 = -32001;
 /// longer one could take more room than is counted for it.
 const READ_AT_ONCE: usize = 4 * 1024;
 
-/// How an error begins that answers something whose id could not be read.
-const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
-
 /// What the head of a request leads to.
 enum HeadVerdict {
     /// The request is answered, or refused.
@@ -83,7 +80,7 @@ impl Server {
                 if refused.status != StatusCode::REQUEST_TIMEOUT && !expects {
                     drain(body, self.options.drain_bytes, self.options.body_within);
                 }
-                refusal(&refused)
+                refusal(&refused, self.dialect())
             }))
         }
     }
@@ -341,7 +338,9 @@ impl Server {
                 session.wrote();
                 let status = match event.kind {
                     MessageKind::Error if session.is_for_one_request() => status_of(&event.message),
-                    MessageKind::Error if event.message.starts_with(UNREAD) => StatusCode::BAD_REQUEST,
+                    MessageKind::Error if write::is_without_id(&event.message, self.dialect()) => {
+                        StatusCode::BAD_REQUEST
+                    }
                     _ => StatusCode::OK,
                 };
                 (json(status, short(event.message, event.permit)), !opens || is_result(event.kind))
@@ -551,7 +550,7 @@ fn stream(events: EventBody) -> Response {
 }
 
 /// The answer to a request that is refused: its status, and the words as an error, of the message if its id is known.
-fn refusal(refused: &RequestRefusal) -> Response {
+fn refusal(refused: &RequestRefusal, dialect: Dialect) -> Response {
     let of_status = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
     let code = refused.code.unwrap_or(of_status);
     let mut message = Vec::new();
@@ -561,7 +560,7 @@ fn refusal(refused: &RequestRefusal) -> Response {
     } else if let Some(data) = &refused.data {
         error = error.with_data((**data).clone());
     }
-    write::error(&mut message, Dialect::Standard, refused.id.as_ref(), &error, &NO_MEMBERS);
+    write::error(&mut message, dialect, refused.id.as_ref(), &error, &NO_MEMBERS);
     let mut response = json(refused.status, message.into());
     let headers = response.headers_mut();
     match refused.status {

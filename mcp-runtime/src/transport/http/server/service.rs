@@ -24,6 +24,7 @@ use super::request_work::{CarrierPlace, RequestWork};
 use super::session::{HttpSession, HttpSessionState, SessionKey, Sessions, TICK};
 use super::streams::Ending;
 use crate::driver::{Carrier, Carry, Carrying};
+use crate::jsonrpc::Dialect;
 
 /// Serves sessions over HTTP. Cloning gives another handle on the same server.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub(super) struct Server {
     /// Whether sessions last longer than one request, once that is known: what the code of a session shows that was not
     /// begun for one request.
     pub(super) has_sessions: OnceLock<bool>,
+    /// Which JSON-RPC the program speaks, once a session has shown it.
+    dialect: OnceLock<Dialect>,
     /// The task that looks for clients that read nothing is running.
     sweeping: AtomicBool,
     pub(super) quotas: Quotas,
@@ -78,6 +81,7 @@ impl HttpServer {
             closing: AtomicBool::new(false),
             requests: AtomicU64::new(0),
             has_sessions: OnceLock::new(),
+            dialect: OnceLock::new(),
         };
         HttpServer { server: Arc::new(server) }
     }
@@ -186,6 +190,21 @@ impl Server {
         let carrier = Carrier::at(Arc::clone(&place) as Arc<dyn Carry>);
         let serving = (self.serve)(HttpSession::new(Arc::clone(&session), carrier));
         Ok((session, RequestWork::new(serving, place, slot)))
+    }
+
+    /// Which JSON-RPC the program speaks: version 2.0 as long as no session has shown it.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect.get().copied().unwrap_or_default()
+    }
+
+    /// Learns which JSON-RPC the program speaks from a session that its code has taken on.
+    pub(super) fn learn_dialect(&self, session: &HttpSessionState) {
+        // Asked once: each question locks the session.
+        if self.dialect.get().is_none()
+            && let Some(dialect) = session.dialect()
+        {
+            let _ = self.dialect.set(dialect);
+        }
     }
 
     /// Puts a new session into the table.

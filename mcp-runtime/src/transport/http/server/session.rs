@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use mcp_protocol_machine::IdTable;
-use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::protocol::{Dialect, Text};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
@@ -151,6 +151,11 @@ impl HttpSessionState {
         let Attached(endpoint) = self.endpoint.get()?;
         let info = endpoint.info();
         info.is_stateless.then(|| info.program_version.unwrap_or_default())
+    }
+
+    /// Which JSON-RPC the session's code speaks, once it has taken the session on.
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        self.endpoint.get().map(|Attached(endpoint)| endpoint.info().dialect)
     }
 
     /// The version of the protocol that was agreed on, if one was.
