@@ -208,7 +208,7 @@ async fn a_call_that_comes_to_nothing_fails_alone() {
             })
             .await;
             let options = ClientOptions::default().max_message_bytes(2000).retry(Duration::from_millis(1));
-            let client = HttpClient::new(&server.url()).unwrap().options(options);
+            let client = HttpClient::new(server.url()).unwrap().options(options);
             let (session, _) = ready(client).await.unwrap();
             let error = session.call_tool(call("broken")).await.unwrap_err();
             assert!(check(cause(&error)), "case {place}: {error:?}");

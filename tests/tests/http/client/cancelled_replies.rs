@@ -48,7 +48,7 @@ async fn the_reply_to_a_cancelled_request_comes_on_its_connection() {
         test_support::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
         let reports = Arc::new(Mutex::new(Vec::new()));
-        let client = HttpClient::new(&format!("http://{address}/mcp")).unwrap();
+        let client = HttpClient::new(format!("http://{address}/mcp")).unwrap();
         let editor = Editor::with_options(client, watched(&reports));
         let editor = editor.send_open().await.unwrap().recv_opened().await.unwrap();
         for (line, wanted) in [(1, Ok(json!("a part"))), (2, Err(-32800))] {

@@ -43,7 +43,7 @@ async fn hesitant(from: usize) -> (Fake, mpsc::UnboundedReceiver<Asked>, watch::
 }
 
 fn patient(server: &Fake) -> HttpClient {
-    HttpClient::new(&server.url())
+    HttpClient::new(server.url())
         .unwrap()
         .options(ClientOptions::default().retry(Duration::from_millis(5)).delete_within(HOUR))
 }

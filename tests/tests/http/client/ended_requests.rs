@@ -179,7 +179,7 @@ async fn a_call_of_a_lost_session_fails_however_far_its_answer_is() {
         guarded(async {
             let (server, _seen, mut answers, known) = holding(form).await;
             let options = ClientOptions::default().replay_within(Duration::from_millis(1));
-            let client = HttpClient::new(&server.url()).unwrap().options(options);
+            let client = HttpClient::new(server.url()).unwrap().options(options);
             let (session, _) = ready(client).await.unwrap();
             let handle = session.handle();
             let running = test_support::spawn(async move { handle.call_tool(call("hold")).await });
@@ -225,7 +225,7 @@ async fn a_call_that_learns_late_of_the_loss_is_made_once_more() {
         })
         .await;
         let options = ClientOptions::default().replay_within(Duration::from_secs(24 * 3600));
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         let handle = session.handle();
         let running = test_support::spawn(async move { handle.call_tool(call("late")).await });

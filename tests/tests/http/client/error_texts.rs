@@ -182,7 +182,7 @@ async fn a_refusal_is_shown_in_its_own_words_alone() {
             _ => fake::status(405),
         })
         .await;
-        let client = HttpClient::new(&server.url()).unwrap();
+        let client = HttpClient::new(server.url()).unwrap();
         let (session, _) = ready(client).await.unwrap();
         let error = session.call_tool(call("refused")).await.unwrap_err();
         assert_eq!(
@@ -200,7 +200,7 @@ async fn a_refusal_is_shown_in_its_own_words_alone() {
         session.close().await.unwrap();
 
         let options = ClientOptions::default().max_message_bytes(2000);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         assert_eq!(
             session.call_tool(call("long")).await.unwrap_err().to_string(),

@@ -95,7 +95,7 @@ async fn the_wait_before_a_stream_is_resumed_is_the_server_s_or_one_s_own() {
             })
             .await;
             let options = ClientOptions::default().retry(own);
-            let client = HttpClient::new(&server.url()).unwrap().options(options);
+            let client = HttpClient::new(server.url()).unwrap().options(options);
             let (session, _) = ready(client).await.unwrap();
             assert_eq!(said(&session.call_tool(call("x")).await.unwrap()), "resumed");
             session.close().await.unwrap();
@@ -118,7 +118,7 @@ async fn a_stream_is_resumed_so_often_and_no_oftener() {
         })
         .await;
         let options = ClientOptions::default().resume_attempts(3);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         let error = session.call_tool(call("x")).await.unwrap_err();
         assert!(matches!(cause(&error), HttpError::Request(_)), "{error:?}");
@@ -230,7 +230,7 @@ async fn a_server_without_such_a_stream_is_asked_once() {
         })
         .await;
         let options = ClientOptions::default().retry(Duration::ZERO);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         for _ in 0..50 {
             session.call_tool(call("x")).await.unwrap();
@@ -375,7 +375,7 @@ async fn a_notification_that_is_not_accepted_is_reported_and_delays_nothing() {
         .await;
         // Longer than any answer takes, also on a machine that is busy.
         let options = ClientOptions::default().post_within(Duration::from_secs(1));
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, reports) = ready(client).await.unwrap();
         for _ in 0..2 {
             session.send_roots_list_changed().await.unwrap();
@@ -454,7 +454,7 @@ async fn redirects_are_not_followed() {
         // A client of the program's own would follow them, which is the default of reqwest.
         let follows = reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(10));
         let own = HttpConnections::build(follows).unwrap();
-        let own = HttpClient::with_connections(own, &server.url()).unwrap();
+        let own = HttpClient::with_connections(own, server.url()).unwrap();
         for client in [transport(&server.url()), own] {
             let (session, _) = ready(client.header("x-api-key", "secret").unwrap()).await.unwrap();
             let error = session.call_tool(call("x")).await.unwrap_err();

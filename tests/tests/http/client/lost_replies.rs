@@ -144,7 +144,7 @@ async fn a_reply_that_the_server_has_no_room_for_is_sent_again() {
         let (server, _) = asking(busy).await;
         let options = ClientOptions::default().retry(Duration::from_millis(5));
         let (session, reports) =
-            ready(HttpClient::new(&server.url()).unwrap().options(options)).await.unwrap();
+            ready(HttpClient::new(server.url()).unwrap().options(options)).await.unwrap();
         let serving = test_support::spawn(session.incoming().serve(Roots));
         assert_eq!(said(&session.call_tool(call("x")).await.unwrap()), "answered");
         session.close().await.unwrap();
@@ -158,7 +158,7 @@ async fn a_reply_that_the_server_has_no_room_for_is_sent_again() {
 async fn a_reply_that_is_refused_is_not_sent_again() {
     guarded(async {
         let (server, _) = asking(|_| fake::status(500)).await;
-        let (session, reports) = ready(HttpClient::new(&server.url()).unwrap()).await.unwrap();
+        let (session, reports) = ready(HttpClient::new(server.url()).unwrap()).await.unwrap();
         let serving = test_support::spawn(session.incoming().serve(Roots));
         tokio::select! {
             called = session.call_tool(call("x")) => panic!("{called:?}"),
@@ -178,7 +178,7 @@ async fn a_session_that_ends_does_not_wait_to_send_a_reply_again() {
         let hour = Duration::from_secs(3600);
         let options = ClientOptions::default().retry(hour).post_within(hour * 2);
         let (session, reports) =
-            ready(HttpClient::new(&server.url()).unwrap().options(options)).await.unwrap();
+            ready(HttpClient::new(server.url()).unwrap().options(options)).await.unwrap();
         let serving = test_support::spawn(session.incoming().serve(Roots));
         tokio::select! {
             called = session.call_tool(call("x")) => panic!("{called:?}"),

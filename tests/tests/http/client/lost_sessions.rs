@@ -184,7 +184,7 @@ async fn what_the_server_can_do_is_what_it_says_the_second_time() {
         .await;
         // This one says 400 of sessions that it does not know, as some do.
         let options = ClientOptions::default().unknown_session(vec![400, 404]);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         assert!(matches!(session.list_prompts(None).await, Err(Error::NotPermitted(_))));
         session.list_tools(None).await.unwrap();

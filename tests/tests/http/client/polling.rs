@@ -48,7 +48,7 @@ async fn an_answer_is_come_back_for_when_the_server_says_so() {
         })
         .await;
         let options = ClientOptions::default().listen(false).retry(Duration::from_secs(1));
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         session.call_tool(call("x")).await.unwrap();
         session.close().await.unwrap();
@@ -85,7 +85,7 @@ async fn a_server_that_is_busy_for_a_while_is_asked_again() {
         })
         .await;
         let options = ClientOptions::default().listen(false).resume_attempts(4);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         session.call_tool(call("x")).await.unwrap();
         let error = session.call_tool(call("x")).await.unwrap_err();
@@ -110,7 +110,7 @@ async fn a_session_lost_while_an_answer_is_resumed_is_reconnected() {
         })
         .await;
         let options = ClientOptions::default().listen(false).retry(Duration::from_millis(5));
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, reports) = ready(client).await.unwrap();
         let error = session.call_tool(call("x")).await.unwrap_err();
         assert!(matches!(error.http(), Some(HttpError::SessionReplaced)), "{error:?}");

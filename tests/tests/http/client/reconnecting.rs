@@ -25,7 +25,7 @@ async fn one_that_does_not_answer_ends_the_session_for_all_tasks() {
         })
         .await;
         let options = ClientOptions::default().reconnect_within(Duration::from_millis(100));
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         let calls = (0..5).map(|_| {
             let handle = session.handle();
@@ -112,7 +112,7 @@ async fn one_that_goes_on_stopping_ends_the_session_with_what_it_said() {
         })
         .await;
         let options = ClientOptions::default().reconnect_within(Duration::from_millis(200));
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         let error: McpError = session.call_tool(call("echo")).await.unwrap_err();
         let Error::Disconnected { reason: DisconnectReason::SessionInvalid(renewal) } = error else {
@@ -133,7 +133,7 @@ async fn the_owner_of_a_session_is_told_its_id_and_that_of_the_next_one() {
         };
         let (server, _seen) = Fake::holding(server).await;
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-        let client = HttpClient::new(&server.url()).unwrap().on_session(move |id| {
+        let client = HttpClient::new(server.url()).unwrap().on_session(move |id| {
             tell.send(id.to_owned()).unwrap();
             // The session does not mind.
             assert_eq!(id, "another");
@@ -215,7 +215,7 @@ async fn one_that_does_not_answer_ends_the_session_also_where_it_is_a_notificati
         // The notification has no more time than the renewal, and would be given up first.
         let within = Duration::from_secs(2);
         let options = ClientOptions::default().post_within(within).reconnect_within(within);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let (session, reports) = ready(client).await.unwrap();
         session.send_roots_list_changed().await.unwrap();
         until(&mut seen, "notifications/roots/list_changed").await;

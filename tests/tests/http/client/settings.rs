@@ -60,7 +60,7 @@ async fn the_end_of_a_session_waits_for_its_deletion_so_long_and_no_longer() {
         })
         .await;
         let options = ClientOptions::default().delete_within(HOUR);
-        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let client = HttpClient::new(server.url()).unwrap().options(options);
         let reports = Reports::default();
         let options = watched(&reports).close_timeout(HOUR * 2);
         let session = McpClient::with_options(client, options);
@@ -139,7 +139,7 @@ async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
         assert!(words.starts_with("a session begins with `open`"), "{words}");
         assert_eq!(notebooks.session_count(), 0);
 
-        let writer = Writer::new(HttpClient::new(&format!("http://{address}/mcp")).unwrap());
+        let writer = Writer::new(HttpClient::new(format!("http://{address}/mcp")).unwrap());
         let mut writer = writer.send_open().await.unwrap().recv_opened().await.unwrap();
         writer.send_add().await.unwrap();
         writer.send_add().await.unwrap();

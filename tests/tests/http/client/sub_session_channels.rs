@@ -90,7 +90,7 @@ async fn the_channels_of_a_sub_session_go_side_by_side() {
         test_support::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
         let reports = Arc::new(Mutex::new(Vec::new()));
-        let client = HttpClient::new(&format!("http://{address}/mcp")).unwrap();
+        let client = HttpClient::new(format!("http://{address}/mcp")).unwrap();
         let editor = Editor::with_options(client, watched(&reports)).open().await.unwrap();
         // Two at once, and both keys once more.
         for _ in 0..2 {

@@ -69,7 +69,7 @@ async fn our_client_comes_back_without_the_programs_doing() {
     guarded(async {
         let options = ServerOptions::default().retry(std::time::Duration::from_millis(5));
         let host = TestServer::listening_with(options, ListenOptions::default()).await;
-        let client = McpClient::new(HttpClient::new(&host.url()).unwrap());
+        let client = McpClient::new(HttpClient::new(host.url()).unwrap());
         let capabilities = ClientCapabilities::new();
         let hello = InitializeParams::new("2025-03-26", capabilities, Implementation::new("wire", "1"));
         let (_, client) = client.initialize(hello).await.unwrap();

@@ -50,7 +50,7 @@ fn connected(transport: HttpClient) -> Peer {
 }
 
 fn to(host: &Host) -> Peer {
-    connected(HttpClient::new(&host.url()).unwrap())
+    connected(HttpClient::new(host.url()).unwrap())
 }
 
 /// The text that a tool has returned.
@@ -108,7 +108,7 @@ async fn parameters_are_repeated_once_the_tools_are_listed() {
     client.close().await.unwrap();
     // A program may know a tool from elsewhere.
     let headers = ParamHeaders::of_schema(&query_schema()).unwrap();
-    let Peer { client, .. } = connected(HttpClient::new(&host.url()).unwrap().tool("query", headers));
+    let Peer { client, .. } = connected(HttpClient::new(host.url()).unwrap().tool("query", headers));
     assert_eq!(said(client.call_tool(query()).await.unwrap()), expected);
     client.close().await.unwrap();
 }
@@ -234,7 +234,7 @@ async fn nothing_but_requests_is_sent() {
         _ => Some(result(asked, json!({ "content": [], "resultType": "complete" }))),
     })
     .await;
-    let Peer { client, reports, .. } = connected(HttpClient::new(&server.url()).unwrap());
+    let Peer { client, reports, .. } = connected(HttpClient::new(server.url()).unwrap());
     client.discover(RequestParams::new(meta())).await.unwrap();
     tokio::select! {
         reply = client.call_tool(CallToolParams::new("a", meta())) => panic!("{reply:?}"),
@@ -258,7 +258,7 @@ async fn nothing_but_requests_is_sent() {
 #[tokio::test]
 async fn an_answer_that_is_cut_is_not_resumed() {
     let server = Fake::start(|_, _| text(200, "text/event-stream", "id: 1\nretry: 0\ndata:\n\n")).await;
-    let Peer { client, .. } = connected(HttpClient::new(&server.url()).unwrap());
+    let Peer { client, .. } = connected(HttpClient::new(server.url()).unwrap());
     let error = client.discover(RequestParams::new(meta())).await.unwrap_err();
     assert!(matches!(error.http(), Some(HttpError::NoReply)), "{error:?}");
     client.close().await.unwrap();
@@ -297,7 +297,7 @@ async fn a_timeout_ends_the_connection() {
         answer
     })
     .await;
-    let Peer { client, .. } = connected(HttpClient::new(&server.url()).unwrap());
+    let Peer { client, .. } = connected(HttpClient::new(server.url()).unwrap());
     // On a busy machine a call may time out before the server sees it.
     let say = loop {
         let call = client.discover(RequestParams::new(meta())).timeout(Duration::from_millis(50));
@@ -324,7 +324,7 @@ async fn a_server_of_another_revision_is_an_error_that_says_so() {
         )
     })
     .await;
-    let Peer { client, .. } = connected(HttpClient::new(&server.url()).unwrap());
+    let Peer { client, .. } = connected(HttpClient::new(server.url()).unwrap());
     let Err(Error::Refused(error)) = client.discover(RequestParams::new(meta())).await else { panic!() };
     assert_eq!((error.code, error.data.unwrap()["supported"].clone()), (-32022, json!(["2027-01-01"])));
     client.close().await.unwrap();
@@ -338,7 +338,7 @@ async fn what_a_server_asks_is_reported_and_not_answered() {
         text(200, "text/event-stream", format!("data: {asks}\n\ndata: {reply}\n\n"))
     })
     .await;
-    let Peer { client, reports, .. } = connected(HttpClient::new(&server.url()).unwrap());
+    let Peer { client, reports, .. } = connected(HttpClient::new(server.url()).unwrap());
     client.discover(RequestParams::new(meta())).await.unwrap();
     client.close().await.unwrap();
     assert_eq!(server.posted(), ["server/discover"]);
