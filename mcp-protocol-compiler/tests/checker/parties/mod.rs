@@ -250,6 +250,8 @@ impl Session<'_> {
         };
         let uncorrelated =
             matches!(&choice, Choice::Open(_, body, _) if self.parties[who].reading.is_uncorrelated(*body));
+        let is_alone =
+            matches!(&choice, Choice::Open(None, body, _) if !self.parties[who].reading.is_keyed(*body));
         let mut event = Event::new(side, message);
         let table = self.protocol.message(message).unwrap();
         match (&choice, table.kind) {
@@ -298,7 +300,7 @@ impl Session<'_> {
             for carried in table.keys.iter() {
                 let key = carried.key;
                 // Only a sub-session has a value for the envelope.
-                if uncorrelated && matches!(carried.place, KeyPlace::Member(_)) {
+                if is_alone && matches!(carried.place, KeyPlace::Member(_)) {
                     continue;
                 }
                 if let Some(value) = self.held_around(sub_session, key) {

@@ -47,8 +47,6 @@ struct Draft<'r> {
     forks: bool,
     /// The keys of the bodies around what is being written, the outermost first.
     around: Vec<String>,
-    /// Notifications of bodies that stand in others.
-    inner: HashSet<String>,
 }
 
 /// Which cancels a protocol has. Nothing else of a seed depends on them.
@@ -169,7 +167,6 @@ pub(crate) fn write(random: &mut Random) -> String {
         nests,
         forks,
         around: Vec::new(),
-        inner: HashSet::new(),
     };
     let main = draft.top();
     let during_random = draft.keys_random.fork().fork().fork();
@@ -341,9 +338,6 @@ impl Draft<'_> {
         } else {
             writeln!(self.declarations, "notification {name} \"{name}\" (P){gate}").unwrap();
         }
-        if !self.around.is_empty() {
-            self.inner.insert(name.clone());
-        }
         self.tie_within(&name, key);
         name
     }
@@ -442,7 +436,8 @@ impl Draft<'_> {
         stars.join(", ")
     }
 
-    /// A step with an open key of what was defined since then, written where it is uncorrelated.
+    /// A step with an open key of what was defined since then, or what opens an exchange within that, written where it is
+    /// uncorrelated.
     fn written_alone(&mut self, before: usize) -> Option<String> {
         let members = |line: &str| {
             let all = line.starts_with("open key");
@@ -454,13 +449,16 @@ impl Draft<'_> {
         let open: HashSet<String> = self.keys.lines().flat_map(members).collect();
         let branches = self.definitions[before..].iter().flat_map(|definition| &definition.branches);
         let words = branches.flat_map(|(_, text)| text.split(' '));
-        let is_step = |word: &&str| {
-            let name = word.get(1..).filter(|name| name.starts_with('N') && open.contains(*name));
-            name.is_some_and(|name| !self.inner.contains(name))
+        let is_open = |word: &&str| {
+            word.get(1..).is_some_and(|name| name.starts_with(['N', 'R']) && open.contains(name))
         };
-        let steps: Vec<String> = words.filter(is_step).map(str::to_owned).collect();
+        let steps: Vec<String> = words.filter(is_open).map(str::to_owned).collect();
         let step = self.keys_random.one(&steps)?.clone();
-        self.keys_random.percent(30).then(|| format!("*( {step} . End )"))
+        let reply = match step.get(1..2) {
+            Some("R") => format!("{}reply . ", sign(step.starts_with('?'))),
+            _ => String::new(),
+        };
+        self.keys_random.percent(30).then(|| format!("*( {step} . {reply}End )"))
     }
 
     /// Something that any number of runs of may go on at once.
