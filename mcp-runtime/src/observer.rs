@@ -304,9 +304,8 @@ impl Observer {
         }
     }
 
-    /// Writes the error that answers a message, or stands for it where it is not passed on: in the dialect of the
-    /// protocol, with those members of the message's envelope that are keys, if `message` is whole. Without an `id`
-    /// the error has `null` there. It has no line feed.
+    /// Writes the error that answers a message: in the dialect of the protocol, with those members of the message's
+    /// envelope that are keys, if `message` is whole. Without an `id` the error has `null` there. It has no line feed.
     ///
     /// The observer does not take note of it: [`observe`](Observer::observe) it, if it is sent.
     pub fn error_reply<'a>(
@@ -315,9 +314,23 @@ impl Observer {
         id: Option<&RequestId>,
         error: &RpcError,
     ) -> Vec<u8> {
-        let members = members::of_answer_to(&self.rules, message.into());
+        self.written(id, error, &members::of_answer_to(&self.rules, message.into()))
+    }
+
+    /// Writes the error that stands for the reply of a side to a request, where that is not passed on. It has the members
+    /// of the request's envelope that are keys, if the request runs: those of the reply may be wrong.
+    ///
+    /// The observer does not take note of it, either.
+    pub fn error_in_place(&self, replier: Side, id: &RequestId, error: &RpcError) -> Vec<u8> {
+        let asked = direction(replier.other());
+        let request = self.awaited(replier, id);
+        let members = request.map(|request| members::of_reply(&self.rules, asked, request, id));
+        self.written(Some(id), error, &members.unwrap_or_default())
+    }
+
+    fn written(&self, id: Option<&RequestId>, error: &RpcError, members: &OwnMembers) -> Vec<u8> {
         let mut written = Vec::new();
-        write::error(&mut written, self.rules.dialect(), id, error, &members);
+        write::error(&mut written, self.rules.dialect(), id, error, members);
         written.pop_if(|last| *last == b'\n');
         written
     }

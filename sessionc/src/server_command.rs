@@ -12,16 +12,18 @@ pub(crate) const NAMES_A_PROTOCOL: &str = "--protocol";
 /// The arguments of this program as they would start the server, as a line of a shell. Nothing if its command does
 /// not start servers, or has no word that can be the command of one.
 pub(crate) fn line_that_starts() -> Option<String> {
-    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut words: Vec<String> =
+        env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = Arguments::command();
     command.build();
-    let (name, words) = words.split_first()?;
-    let command = command.find_subcommand(name)?;
+    // Options of all commands may stand in front of the name, too.
+    let place = words.iter().position(|word| command.find_subcommand(word).is_some())?;
+    let command = command.find_subcommand(words.remove(place))?;
     let takes_a_server = command.get_arguments().any(Arg::is_last_set);
-    line(command, words).filter(|_| takes_a_server)
+    line(command, &words).filter(|_| takes_a_server)
 }
 
-/// The same for the words behind the name of a command. What is an option of the command is taken for one of its own,
+/// The same for the words around the name of a command. What is an option of the command is taken for one of its own,
 /// wherever it stands, and what the command does not know for a part of the command of the server.
 fn line(command: &Command, words: &[String]) -> Option<String> {
     let is_named = words.iter().any(|word| word.starts_with(NAMES_A_PROTOCOL));

@@ -195,9 +195,8 @@ pub fn keyless_step(
 }
 
 /// `*( !A . ?reply . !A . … )` where it could be either; `key` is the one that, were it open, would make the
-/// difference. In `*( (!A . ?reply . End, !B . End) )`, `!B` is either where it stands.
-/// `!A . … ( !B … )` and `!B`, which would open an instance. `key`, of which the member in the envelope is known if it stands
-/// there, would tell them apart if it were open.
+/// difference, with the member of the envelope that it is in, if it is in one. In `*( (!A . ?reply . End, !B . End) )`,
+/// `!B` is either where it stands.
 pub fn step_opens_too(
     span: Span,
     action: &str,

@@ -111,7 +111,7 @@ impl Engine {
             return Ok(());
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
-        let members = members::of_reply(&self.rules, request, id);
+        let members = members::of_reply(&self.rules, Direction::Receive, request, id);
         let keys = Names::keys(&protocol, message, Some(id), Some(result), &members);
         let ends = self.rules.checker().reply_would_end(id, message, Correlation::keys(&keys));
         if let Some(sub_session) = ends {
@@ -143,7 +143,7 @@ impl Engine {
     ) -> Result<(), Error> {
         let _protocol = self.rules.protocol().clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
-        let members = members::of_reply(&self.rules, request, id);
+        let members = members::of_reply(&self.rules, Direction::Receive, request, id);
         if let Some(message) = self.rules.refusal_of(request) {
             if let Some(ends) = self.rules.checker().reply_would_end(id, message, Correlation::default()) {
                 self.close_within(caller, ends, message);

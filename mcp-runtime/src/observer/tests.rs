@@ -377,3 +377,26 @@ fn an_error_reply_is_of_the_dialect_and_has_the_members_of_the_message() {
         assert_eq!((&cut_off["id"], cut_off.get("session")), (&serde_json::Value::Null, None));
     }
 }
+
+#[test]
+fn an_error_in_place_of_a_reply_has_the_members_of_its_request() {
+    let mut protocol = COUNTER.clone();
+    protocol.keys = vec![Key::named("session")].into();
+    let key = MessageKey::member(KeyIndex(0), "session");
+    protocol.messages.to_mut()[usize::from(OPEN.0)].keys = vec![key].into();
+    let protocol = Arc::new(protocol);
+    let (id, error) = (RequestId::from(1), RpcError::new(1, "x"));
+    for (asked, members) in
+        [(ASKED.replace('}', r#","session":"S"}"#), r#","session":"S""#), (ASKED.to_owned(), "")]
+    {
+        let mut observer = Observer::new(Arc::clone(&protocol), Options::new()).unwrap();
+        assert_eq!(said(&mut observer, Side::Client, &asked), "");
+        let wrong = ANSWERED.replace("}}", r#"},"session":"T"}"#);
+        assert!(said(&mut observer, Side::Server, &wrong).contains("\"T\""), "{asked}");
+        let written = String::from_utf8(observer.error_in_place(Side::Server, &id, &error)).unwrap();
+        let expected = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}"#;
+        assert_eq!(written, format!("{expected}{members}}}"));
+        assert_eq!(said(&mut observer, Side::Server, &written), "");
+        assert_eq!(observer.awaited(Side::Server, &id), None);
+    }
+}

@@ -38,8 +38,7 @@ pub(crate) fn read(
     })
 }
 
-/// The members of the error that answers a message, or stands for it: what the message has there. A peer may find its
-/// request by these.
+/// The members of the error that answers a message: what the message has there. A peer may find its request by these.
 pub(crate) fn of_answer_to(rules: &Rules, message: MessageText<'_>) -> OwnMembers {
     match rules.names.members() {
         [] => OwnMembers::default(),
@@ -67,10 +66,15 @@ pub(crate) fn of_own(rules: &Rules, message: MessageIndex, meant: Meant, about: 
     written(table, |wanted| value_in(of_request, wanted).or_else(|| checker.key_value(within?, wanted)))
 }
 
-/// The members of the reply to a request that runs: what the request has there.
-pub(crate) fn of_reply(rules: &Rules, request: MessageIndex, id: &RequestId) -> OwnMembers {
+/// The members of the reply to a request that runs and went in this direction: what the request has there.
+pub(crate) fn of_reply(
+    rules: &Rules,
+    direction: Direction,
+    request: MessageIndex,
+    id: &RequestId,
+) -> OwnMembers {
     let Some(table) = with_members(rules, request) else { return OwnMembers::default() };
-    let asked = rules.checker.members_of(Direction::Receive, id);
+    let asked = rules.checker.members_of(direction, id);
     written(table, |wanted| value_in(asked, wanted))
 }
 

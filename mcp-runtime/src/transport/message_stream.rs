@@ -140,7 +140,9 @@ where
                 }
                 Poll::Ready(PortEvent::Complete) => {
                     self.complete = true;
-                    self.waiting = self.limits.flush.map(|most| Box::pin(sleep(most)));
+                    // A sink that has failed is closed already.
+                    let most = if self.outgoing.is_some() { self.limits.flush } else { self.limits.drain };
+                    self.waiting = most.map(|most| Box::pin(sleep(most)));
                 }
                 Poll::Ready(PortEvent::Abandoned) => return Poll::Ready(()),
                 Poll::Pending => break,
@@ -187,12 +189,11 @@ where
         let is_sending = !matches!(self.sending, SinkProgress::Nothing);
         if let Some(sink) = &mut self.outgoing
             && let Err(error) = ready!(poll_sink(sink.as_mut(), &mut self.sending, self.complete, context))
+            && !self.complete
         {
+            // One that fails to close has taken all messages before: it is taken for closed.
             self.outgoing = None;
-            // A sink that fails to close has taken all messages before.
-            if !self.complete {
-                self.port.output_failed(io::Error::other(error));
-            }
+            self.port.output_failed(io::Error::other(error));
         }
         if is_sending {
             self.sending = SinkProgress::Nothing;

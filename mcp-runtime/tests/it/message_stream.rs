@@ -82,6 +82,29 @@ impl Sink<String> for OneByOne {
     }
 }
 
+/// A sink that fails.
+struct Broken;
+
+impl Sink<String> for Broken {
+    type Error = io::Error;
+
+    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn start_send(self: Pin<&mut Self>, _: String) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_message_is_sent_once_and_both_sides_read_while_they_write() {
     let (there, back) = (OneByOne::default(), OneByOne::default());
@@ -124,6 +147,25 @@ async fn a_peer_that_does_not_read_the_last_messages_is_awaited_for_a_while() {
     script.finish();
     script.until_terminated().await;
     assert_eq!(began.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_peer_still_says_is_awaited_where_the_sink_has_failed() {
+    let limits = Limits::new(Duration::from_secs(5), Duration::from_secs(7));
+    for says in [true, false] {
+        let (script, began) = (Script::new(), Instant::now());
+        let silent = stream::pending::<Result<Vec<u8>, Infallible>>();
+        // It fails to take a message, or to close.
+        test_support::spawn(MessageStream::new(silent, Broken).limits(limits).run(script.endpoint()));
+        if says {
+            script.send("lost");
+            script.until(|seen| seen.output_error.is_some()).await;
+        }
+        script.finish();
+        script.until_terminated().await;
+        assert_eq!(began.elapsed(), Duration::from_secs(7));
+        assert_eq!(script.look(|seen| seen.output_error.is_some()), says);
+    }
 }
 
 #[tokio::test(start_paused = true)]

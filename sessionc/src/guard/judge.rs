@@ -331,13 +331,15 @@ impl Judge {
         let mut judgement = Judgement { forward: Forward::Nothing, ..Judgement::default() };
         let id = id_in(beginning);
         let error = RpcError::invalid_request(problem);
-        let error = self.eras.handshake().error_reply(beginning, id.as_ref(), &error);
-        let is_reply = id.as_ref().is_some_and(|id| self.eras.all().any(|it| awaits(it, sender, id)));
-        if is_reply {
+        let replacement = id.as_ref().and_then(|id| {
+            let asked = self.eras.all().find(|it| awaits(it, sender, id))?;
+            Some(asked.error_in_place(sender, id, &error))
+        });
+        if let Some(error) = replacement {
             self.settle(sender, &error);
             judgement.replacements.push(error);
         } else if id.is_some() || sender == Side::Client {
-            judgement.answers.push(error);
+            judgement.answers.push(self.eras.handshake().error_reply(beginning, id.as_ref(), &error));
         }
         judgement
     }
@@ -408,7 +410,7 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
         Some(id) if is_reply && awaits(observer, sender, id) => {
             let what = format!("the reply of the peer was stopped by a guard: {}", error.message);
             let error = RpcError::internal_error(what);
-            judgement.replacements.push(observer.error_reply(text, Some(id), &error));
+            judgement.replacements.push(observer.error_in_place(sender, id, &error));
             Treatment::Replaced
         }
         _ if matches!(

@@ -17,6 +17,8 @@ pub(super) enum CompletionPlace {
     Message,
     /// A message that has a key in its payload, or what says that it is elsewhere.
     KeyField,
+    /// The same behind `open`.
+    OpenKeyField,
     /// A request or a group, of whose replies or ids something is said.
     Request,
     /// A request, a notification or a group, in whose envelopes a key is.
@@ -54,10 +56,9 @@ impl CompletionPlace {
     /// Whether a message or group of this kind may stand here.
     pub(super) fn takes_message(self, kind: SymbolKind) -> bool {
         match self {
-            CompletionPlace::Action
-            | CompletionPlace::Message
-            | CompletionPlace::KeyField
-            | CompletionPlace::Announced => true,
+            CompletionPlace::Action | CompletionPlace::Message | CompletionPlace::Announced => true,
+            // Where a key is in payloads, each message is named.
+            CompletionPlace::KeyField | CompletionPlace::OpenKeyField => kind != SymbolKind::Group,
             CompletionPlace::Request => matches!(kind, SymbolKind::Request | SymbolKind::Group),
             CompletionPlace::Opening => kind != SymbolKind::Reply,
             _ => false,
@@ -71,6 +72,7 @@ impl CompletionPlace {
             CompletionPlace::Action => &["reply"],
             CompletionPlace::Message => &["replies"],
             CompletionPlace::KeyField => &["id of", "open"],
+            CompletionPlace::OpenKeyField => &["id of"],
             CompletionPlace::Announced => &["each request"],
             CompletionPlace::OfCapabilities => &["open until announced", "default"],
             CompletionPlace::OfCapabilitiesInRequests => &["default", "with error"],
@@ -223,6 +225,15 @@ impl<'t> CurrentItem<'t> {
             ),
             ItemKind::Word("key") if matches!(last.kind, Kind::Equals | Kind::Bar) => {
                 CompletionPlace::KeyField
+            }
+            ItemKind::Word("key")
+                if text(last) == "open"
+                    && tokens
+                        .iter()
+                        .nth_back(1)
+                        .is_some_and(|it| matches!(it.kind, Kind::Equals | Kind::Bar)) =>
+            {
+                CompletionPlace::OpenKeyField
             }
             ItemKind::Word("group" | "key" | "capabilities") => match last.kind {
                 Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => CompletionPlace::Message,

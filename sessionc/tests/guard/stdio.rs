@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, INITIALIZED, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 44] = [
+pub(crate) const TESTS: [Test; 45] = [
     ("an_object_that_is_logged_hides_nothing", an_object_that_is_logged_hides_nothing),
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
@@ -57,6 +57,10 @@ pub(crate) const TESTS: [Test; 44] = [
     ("reports_have_three_formats", reports_have_three_formats),
     ("a_refusal_has_the_members_of_the_envelope", a_refusal_has_the_members_of_the_envelope),
     ("a_refusal_is_of_the_dialect_of_the_protocol", a_refusal_is_of_the_dialect_of_the_protocol),
+    (
+        "a_reply_of_another_session_is_replaced_by_one_of_its_own",
+        a_reply_of_another_session_is_replaced_by_one_of_its_own,
+    ),
 ];
 
 /// A server that returns what it reads, before which the guard has to let everything pass.
@@ -75,6 +79,35 @@ fn a_refusal_has_the_members_of_the_envelope() {
     assert_eq!((&answer["id"], &answer["sessionId"]), (&json!(3), &json!("S9")));
     assert!(answer["error"]["message"].as_str().unwrap().contains("nothing is running under it"));
     assert!(answer.get("other").is_none(), "{answer}");
+}
+
+/// The client would look for the request in the session that the reply names.
+fn a_reply_of_another_session_is_replaced_by_one_of_its_own() {
+    let protocol = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/devtools.session");
+    let params = json!({ "autoAttach": true, "waitForDebuggerOnStart": false });
+    let command = json!({ "id": 3, "method": "Target.setAutoAttach", "params": params });
+    let reply = json!({ "id": 3, "result": {}, "sessionId": "S9" });
+    let server = format!("read -r asked; echo '{reply}'");
+    let arguments = ["--enforce", "must", protocol, "--", "sh", "-c", &server];
+    let output = feed(guard(&arguments), format!("{command}\n").as_bytes());
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32603)), "{answer}");
+    assert!(answer.get("sessionId").is_none(), "{answer}");
+
+    // What is not read to its end has no session that could be read.
+    let attached = json!({ "id": 1, "result": { "sessionId": "S1" } });
+    let long = json!({ "id": 2, "result": { "x": "x".repeat(500) }, "sessionId": "S1" });
+    let server = format!("read -r asked; echo '{attached}'; read -r asked; echo '{long}'; cat");
+    let arguments = ["--enforce", "must", "--max-message", "400", protocol, "--", "sh", "-c", &server];
+    let mut client = Client::start(guard(&arguments));
+    let params = json!({ "targetId": "T", "flatten": true });
+    let attach = json!({ "id": 1, "method": "Target.attachToTarget", "params": params });
+    assert_eq!(client.ask(&attach.to_string())["result"]["sessionId"], "S1");
+    let command = json!({ "id": 2, "method": "Page.enable", "sessionId": "S1" });
+    let answer = client.ask(&command.to_string());
+    assert_eq!((&answer["id"], &answer["sessionId"]), (&json!(2), &json!("S1")), "{answer}");
+    assert!(answer["error"].is_object(), "{answer}");
+    client.close();
 }
 
 /// A client of JSON-RPC 1.0 looks for `error` in a reply that has `result`, too, and a strict one refuses other

@@ -460,6 +460,9 @@ fn a_server_without_the_two_dashes_is_shown_where_they_go() {
         let run = folder.run(&[command, "npx", "-y", "server", "--protocol", "mcp"]);
         let advice = format!("`sessionc {command} --protocol mcp -- npx -y server`\n");
         assert!(run.err.contains(&advice), "{}", run.err);
+        let run = folder.run(&["--color", "never", command, "npx", "server", "--protocol", "mcp"]);
+        let advice = format!("`sessionc {command} --color never --protocol mcp -- npx server`\n");
+        assert!(run.err.contains(&advice), "{}", run.err);
         for unknown in
             [&["--protocol", "mcp", "--nonsense"][..], &["good.session", "--protocol", "mcp", "--nonsense"]]
         {
