@@ -26,7 +26,8 @@ pub(crate) fn line_that_starts() -> Option<String> {
 /// The same for the words around the name of a command. What is an option of the command is taken for one of its own,
 /// wherever it stands, and what the command does not know for a part of the command of the server.
 fn line(command: &Command, words: &[String]) -> Option<String> {
-    let is_named = words.iter().any(|word| word.starts_with(NAMES_A_PROTOCOL));
+    let mut own = words.iter().take_while(|word| *word != "--");
+    let is_named = own.any(|word| word.starts_with(NAMES_A_PROTOCOL));
     let (mut options, mut file, mut server) = (Vec::new(), None, Vec::new());
     let mut left = words.iter();
     while let Some(word) = left.next() {
@@ -103,6 +104,7 @@ mod tests {
             ("node a.session --protocol mcp", "--protocol mcp -- node a.session"),
             ("--color never - node s.js", "- --color never -- node s.js"),
             ("npx server", "FILE -- npx server"),
+            ("npx -- server --protocol mcp", "FILE -- npx server --protocol mcp"),
             ("npx --protocol mcp -- server --record x", "--protocol mcp -- npx server --record x"),
             ("a.session my_server it's", r"a.session -- 'my server' 'it'\''s'"),
         ];

@@ -148,6 +148,9 @@ fn unfilled(asked: &ElicitParams) -> String {
     match asked {
         ElicitParams::Form(form) => {
             let fields: Vec<&str> = form.requested_schema.properties.keys().map(String::as_str).collect();
+            if fields.is_empty() {
+                return "the client has no form without fields".to_owned();
+            }
             format!("the client has no form with these fields: {}", Excerpt(&fields.join(", ")))
         }
         _ => "the client is not asked at a URL".to_owned(),

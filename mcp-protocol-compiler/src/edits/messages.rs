@@ -48,8 +48,8 @@ impl<'a> Placing<'a, '_> {
         })
     }
 
-    /// `open` before each field of a message in a key. A field for the envelopes of a group gets one for the message at its
-    /// side.
+    /// `open` before each field of a message in a key. Where only a group is named for envelopes, the message gets a field of its
+    /// own behind that.
     pub(super) fn open_key_of(&mut self, key: &str, message: &str) -> Option<()> {
         let (_, fields) = self.key(key)?;
         let index = self.resolution.names.get(message);
@@ -57,20 +57,26 @@ impl<'a> Placing<'a, '_> {
             (Some(Meaning::Group(messages)), Some(Meaning::Message(index))) => messages.contains(index),
             _ => false,
         };
-        let edit = |field: &KeyField| match &field.place {
+        let own = |field: &KeyField| match &field.place {
             KeyFieldPlace::Field(field) if field.message.text == message => {
                 Some(Edit::before(field.message.span, "open "))
             }
             KeyFieldPlace::Member { member, of, .. } if of.text == message => {
                 Some(Edit::before(member.span, "open "))
             }
+            KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => None,
+        };
+        let of_group = |field: &KeyField| match &field.place {
             KeyFieldPlace::Member { member, of, .. } if is_in(of) => {
                 let member = self.tree.sources.slice(member.span);
                 Some(Edit::after(of.span, format!(" | open {member} of {message}")))
             }
             KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => None,
         };
-        let edits: Vec<Edit> = fields.iter().filter_map(edit).collect();
+        let mut edits: Vec<Edit> = fields.iter().filter_map(own).collect();
+        if edits.is_empty() {
+            edits.extend(fields.iter().find_map(of_group));
+        }
         self.edits.extend(edits.iter().cloned());
         (!edits.is_empty()).then_some(())
     }

@@ -1,7 +1,8 @@
 //! Keys in members of the envelope: which messages have them.
 
-use mcp_protocol_machine::protocol::{self as machine, KeyIndex, KeyPlace, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{KeyIndex, KeyPlace, Kind, MessageIndex};
 
+use super::keys::carry;
 use super::placed::Placed;
 use crate::ast::{ItemKind, KeyFieldPlace, Name};
 use crate::declarations::{Meaning, Resolution};
@@ -32,14 +33,7 @@ pub(super) fn declare(
                 let declared = resolution.declarations.messages.get_mut(usize::from(index.0));
                 let Some(message) = declared else { continue };
                 let place = KeyPlace::Member(member.text.clone().into());
-                let mut carried = machine::MessageKey::new(key, place);
-                carried.open = open.is_some();
-                // Two groups may have the message.
-                let keys = message.table.keys.to_mut();
-                match keys.iter_mut().find(|known| known.key == key && known.place == carried.place) {
-                    Some(known) => known.open |= carried.open,
-                    None => keys.push(carried),
-                }
+                carry(&mut message.table, key, place, open.is_some());
             }
         }
     }

@@ -10,6 +10,8 @@ mod dialect;
 mod envelope;
 mod error;
 mod id;
+#[cfg(feature = "http-server")]
+mod in_place;
 mod key;
 mod members;
 mod message_text;
@@ -29,6 +31,8 @@ pub(crate) use dialect::ANY_DIALECT;
 pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;
+#[cfg(feature = "http-server")]
+pub(crate) use in_place::error_in_place_of;
 pub(crate) use key::JsonKey;
 pub(crate) use mcp_protocol_machine::protocol::Dialect;
 pub use message_text::MessageText;

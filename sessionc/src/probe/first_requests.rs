@@ -37,7 +37,10 @@ impl FirstRequests {
         let Ok(mut known) = self.0.lock() else { return };
         match &scouted.permitted {
             Err(missed) if missed.unanswered == Some(first) => {
-                known.entry(first).or_insert_with(|| Standing::Unanswered(missed.clone()));
+                // The same request later on the way may be the one that has no answer.
+                if answers(protocol, target).filter(|answered| *answered == first).count() == 1 {
+                    known.entry(first).or_insert_with(|| Standing::Unanswered(missed.clone()));
+                }
             }
             _ => _ = known.insert(first, Standing::Answered),
         }
@@ -46,6 +49,11 @@ impl FirstRequests {
 
 /// The request whose reply is the first message of the server on the way to a state.
 fn first_request(protocol: &Protocol, target: &Target) -> Option<MessageIndex> {
-    let reply = target.moves.iter().find(|step| step.sender == Side::Server)?;
-    Some(request_of(protocol, reply.message))
+    answers(protocol, target).next()
+}
+
+/// The requests that the server answers on the way to a state, in order.
+fn answers(protocol: &Protocol, target: &Target) -> impl Iterator<Item = MessageIndex> {
+    let said = target.moves.iter().filter(|step| step.sender == Side::Server);
+    said.map(|step| request_of(protocol, step.message))
 }

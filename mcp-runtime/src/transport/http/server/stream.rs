@@ -8,7 +8,7 @@ use axum::body::Bytes;
 
 use crate::budget::{Exhausted, Permit};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{ANY_DIALECT, Dialect, Envelope, NO_MEMBERS, RpcError, parse, write};
+use crate::jsonrpc::{RpcError, error_in_place_of};
 
 /// One message on a stream.
 #[derive(Debug)]
@@ -54,26 +54,14 @@ impl StreamEvent {
             let replies: Vec<&serde_json::value::RawValue> = serde_json::from_slice(&self.message).ok()?;
             for (place, reply) in replies.iter().enumerate() {
                 message.push(if place == 0 { b'[' } else { b',' });
-                refuse(&mut message, reply.get().as_bytes(), &error);
+                error_in_place_of(&mut message, reply.get().as_bytes(), &error);
             }
             message.push(b']');
         } else {
-            refuse(&mut message, &self.message, &error);
+            error_in_place_of(&mut message, &self.message, &error);
         }
         let kind = if list { MessageKind::Batch } else { MessageKind::Error };
         Some(StreamEvent::new(message.into(), kind))
-    }
-}
-
-/// Writes an error in place of a reply.
-fn refuse(into: &mut Vec<u8>, reply: &[u8], error: &RpcError) {
-    let id = match parse(reply, usize::MAX, ANY_DIALECT) {
-        Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) => Some(id),
-        _ => None,
-    };
-    write::error(into, Dialect::Standard, id.as_ref(), error, &NO_MEMBERS);
-    if into.last() == Some(&b'\n') {
-        into.pop();
     }
 }
 
@@ -235,6 +223,7 @@ mod tests {
         assert_eq!(one["error"]["data"]["limit"], "session_bytes");
         let one = refused(r#"{"id":"a","result":{},"error":null}"#, MessageKind::Result { place }).unwrap();
         assert_eq!(one["id"], "a", "of JSON-RPC 1.0");
+        assert_eq!((one.get("result"), one.get("jsonrpc")), (Some(&serde_json::Value::Null), None));
         let two = r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
         let two = refused(two, MessageKind::Batch).unwrap();
         assert_eq!((&two[0]["id"], &two[1]["id"]), (&1.into(), &2.into()));
