@@ -35,7 +35,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             for message in messages {
                 let declared = resolution.declarations.messages.get_mut(usize::from(message.0));
                 let Some(message) = declared else { continue };
-                carry(&mut message.table, key, place.clone(), field.open.is_some());
+                members::carry(&mut message.table, key, place.clone(), field.open.is_some());
             }
         }
         for field in fields {
@@ -45,23 +45,4 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         }
     }
     members::open_ones_are_alone(items, resolution, diagnostics);
-}
-
-/// Gives a message a key. By itself and in a group it may be named for the same place, which is open if one of them says so.
-pub(super) fn carry(
-    message: &mut machine::Message,
-    key: machine::KeyIndex,
-    place: machine::KeyPlace,
-    open: bool,
-) {
-    let keys = message.keys.to_mut();
-    let is_same = |known: &&mut machine::MessageKey| known.key == key && known.place == place;
-    match keys.iter_mut().find(is_same).filter(|known| !matches!(known.place, machine::KeyPlace::Path(_))) {
-        Some(known) => known.open |= open,
-        None => {
-            let mut carried = machine::MessageKey::new(key, place);
-            carried.open = open;
-            keys.push(carried);
-        }
-    }
 }

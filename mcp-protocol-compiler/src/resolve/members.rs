@@ -1,8 +1,7 @@
 //! Keys in members of the envelope: which messages have them.
 
-use mcp_protocol_machine::protocol::{KeyIndex, KeyPlace, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey};
 
-use super::keys::carry;
 use super::placed::Placed;
 use crate::ast::{ItemKind, KeyFieldPlace, Name};
 use crate::declarations::{Meaning, Resolution};
@@ -136,4 +135,18 @@ fn fault(
             _ => None,
         }
     })
+}
+
+/// Gives a message a key. By itself and in a group it may be named for the same place, which is open if one of them says so.
+pub(super) fn carry(message: &mut Message, key: KeyIndex, place: KeyPlace, open: bool) {
+    let keys = message.keys.to_mut();
+    let is_same = |known: &&mut MessageKey| known.key == key && known.place == place;
+    match keys.iter_mut().find(is_same).filter(|known| !matches!(known.place, KeyPlace::Path(_))) {
+        Some(known) => known.open |= open,
+        None => {
+            let mut carried = MessageKey::new(key, place);
+            carried.open = open;
+            keys.push(carried);
+        }
+    }
 }

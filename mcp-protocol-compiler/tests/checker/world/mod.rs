@@ -400,9 +400,11 @@ impl<'a> World<'a> {
         let is_step = |number: usize| {
             self.sub_sessions[number].over.is_none() && self.may_go_on(number, event, direction)
         };
+        // What names a sub-session in its envelope opens nothing in the session itself.
+        let is_named = !event.in_members(self.protocol).is_empty();
         match opening {
             // What opens sub-sessions and goes on with them goes on with one where it can.
-            Some(opening) if !uncorrelated && !(0..self.sub_sessions.len()).any(is_step) => {
+            Some(opening) if !uncorrelated && !is_named && !(0..self.sub_sessions.len()).any(is_step) => {
                 self.open(event, item, opening, None)
             }
             opening => self.later(event, item, opening.filter(|_| uncorrelated)),
