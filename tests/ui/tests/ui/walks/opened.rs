@@ -239,8 +239,8 @@ impl<'a> Opened<'a> {
         for (place, value) in values[..many].iter().enumerate().rev() {
             let answer = match (refuses, gives) {
                 (true, _) => "refuse(mcp_runtime::RpcError::new(-32001, \"no\"))".to_owned(),
-                (false, true) => format!("respond(&{}::{of}::new({value}))", other.module),
-                (false, false) => "respond(&())".to_owned(),
+                (false, true) => format!("respond({}::{of}::new({value}))", other.module),
+                (false, false) => "respond(())".to_owned(),
             };
             writeln!(other.code, "        responder_{place}.{answer}.unwrap();").unwrap();
         }
