@@ -147,6 +147,11 @@ impl Message {
         }
     }
 
+    /// Whether this message carries keys in members of its envelope.
+    pub fn has_member_keys(&self) -> bool {
+        self.member_keys().next().is_some()
+    }
+
     /// The keys that this message carries in members of its envelope, and what these are called.
     pub fn member_keys(&self) -> impl Iterator<Item = (KeyIndex, &Text)> {
         self.keys.iter().filter_map(|carried| match &carried.place {

@@ -48,6 +48,16 @@ pub enum Meant {
     NewWithin(SubSessionNumber),
 }
 
+impl Meant {
+    /// The sub-session that it is meant for, or within which it opens another one.
+    pub const fn sub_session(self) -> Option<SubSessionNumber> {
+        match self {
+            Meant::SubSession(meant) | Meant::NewWithin(meant) => Some(meant),
+            Meant::Anything | Meant::New => None,
+        }
+    }
+}
+
 impl<'a> Correlation<'a> {
     /// The values of keys, as they were read from a message.
     pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Correlation<'a> {

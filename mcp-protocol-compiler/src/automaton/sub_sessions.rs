@@ -65,7 +65,7 @@ pub(super) fn valueless(
     findings: &mut Vec<Finding>,
 ) -> BTreeSet<Span> {
     let mut seen: BTreeSet<Span> = BTreeSet::new();
-    if declarations.messages.iter().all(|message| message.table.member_keys().next().is_none()) {
+    if !declarations.messages.iter().any(|message| message.table.has_member_keys()) {
         return seen;
     }
     let nesting = Nesting::new(states, declarations);

@@ -57,14 +57,13 @@ impl<'a> Placing<'a, '_> {
             (Some(Meaning::Group(messages)), Some(Meaning::Message(index))) => messages.contains(index),
             _ => false,
         };
-        let own = |field: &KeyField| match &field.place {
-            KeyFieldPlace::Field(field) if field.message.text == message => {
-                Some(Edit::before(field.message.span, "open "))
-            }
-            KeyFieldPlace::Member { member, of, .. } if of.text == message => {
-                Some(Edit::before(member.span, "open "))
-            }
-            KeyFieldPlace::Field(_) | KeyFieldPlace::Id(_) | KeyFieldPlace::Member { .. } => None,
+        let own = |field: &KeyField| {
+            let (of, first) = match &field.place {
+                KeyFieldPlace::Field(field) => (&field.message, field.message.span),
+                KeyFieldPlace::Member { member, of, .. } => (of, member.span),
+                KeyFieldPlace::Id(_) => return None,
+            };
+            (of.text == message).then(|| Edit::before(first, "open "))
         };
         let of_group = |field: &KeyField| match &field.place {
             KeyFieldPlace::Member { member, of, .. } if is_in(of) => {

@@ -141,7 +141,8 @@ fn fault(
 pub(super) fn carry(message: &mut Message, key: KeyIndex, place: KeyPlace, open: bool) {
     let keys = message.keys.to_mut();
     let is_same = |known: &&mut MessageKey| known.key == key && known.place == place;
-    match keys.iter_mut().find(is_same).filter(|known| !matches!(known.place, KeyPlace::Path(_))) {
+    let by_group = !matches!(place, KeyPlace::Path(_));
+    match keys.iter_mut().find(is_same).filter(|_| by_group) {
         Some(known) => known.open |= open,
         None => {
             let mut carried = MessageKey::new(key, place);

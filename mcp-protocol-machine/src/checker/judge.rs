@@ -3,7 +3,7 @@
 use crate::endings::Space;
 use crate::id::RequestId;
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
-use crate::sub_sessions::{Correlation, Meant};
+use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
 use super::find::Found;
@@ -93,9 +93,13 @@ impl Checker {
         // Where sub-sessions are suspended, no message is one of their steps, late or not.
         let suspended = otherwise.is_some() && self.is_suspended(direction);
         // The envelope names a sub-session, or would if that were not over.
-        let within = matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
-        let is_named = (within || !correlation.keys.is_empty()) && table.member_keys().next().is_some();
-        if suspended && (found.is_none() || is_named) && self.sub_sessions.later(direction, message).is_some()
+        let is_named = || {
+            table.has_member_keys()
+                && (correlation.meant.sub_session().is_some() || !correlation.keys.is_empty())
+        };
+        if suspended
+            && (found.is_none() || is_named())
+            && self.sub_sessions.later(direction, message).is_some()
         {
             return Err(self.violation(direction, message, id, ViolationKind::Suspended));
         }

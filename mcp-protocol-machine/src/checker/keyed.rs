@@ -11,7 +11,7 @@ use crate::exchange::{LateRequest, Place};
 use crate::fence::Fence;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{
-    Action, Condition, Direction, KeyIndex, KeyPlace, Kind, MessageIndex, Origin, StateIndex, Text,
+    Action, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, Origin, StateIndex, Text,
 };
 use crate::sub_sessions::{Correlation, Lead, Meant, SubSessionStep, ValueHolder};
 use crate::trail::EndedRequest;
@@ -167,27 +167,21 @@ impl Checker {
         let Sought { direction, message, id, correlation } = sought;
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
         let here = Late { state: StateIndex(0), crossed: None, over: true };
-        let new = !matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
+        let meant = correlation.meant.sub_session();
+        let is_over = meant.is_some_and(|meant| self.sub_sessions.get(meant).is_none());
         let alone = self.may_be_alone(message, correlation, otherwise);
         let Some((key, value)) = correlation.keys.first() else {
-            if new && alone {
+            if meant.is_none() && alone {
                 return Ok(None);
             }
             // Its sender has the values of members from the sub-session that it means, which may be over on the wire.
-            let is_over = |meant: SubSessionNumber| self.sub_sessions.get(meant).is_none();
-            let has_members =
-                self.protocol.message(message).is_some_and(|table| table.member_keys().next().is_some());
-            return match correlation.meant {
-                Meant::SubSession(meant) | Meant::NewWithin(meant) if has_members && is_over(meant) => {
-                    Ok(Some(Later::Late(here)))
-                }
-                _ => refuse(ViolationKind::KeyMissing { key: self.first_key(message) }),
+            return match is_over && self.protocol.message(message).is_some_and(Message::has_member_keys) {
+                true => Ok(Some(Later::Late(here))),
+                false => refuse(ViolationKind::KeyMissing { key: self.first_key(message) }),
             };
         };
         let holder = self.sub_sessions.find(body, correlation.keys);
-        if let Meant::SubSession(meant) | Meant::NewWithin(meant) = correlation.meant
-            && self.sub_sessions.get(meant).is_none()
-        {
+        if is_over {
             // Who means it lags the wire, where it is over.
             let ended = match holder {
                 ValueHolder::Missing { space, .. } => self.sub_sessions.ended(space, correlation.keys).next(),
@@ -198,7 +192,7 @@ impl Checker {
         match holder {
             ValueHolder::Running(sub_session) => self.find_in_running(sub_session, sought, otherwise),
             ValueHolder::Missing { space, last } => {
-                if space.outer.is_none() && new && (alone || otherwise == Otherwise::Opens) {
+                if space.outer.is_none() && meant.is_none() && (alone || otherwise == Otherwise::Opens) {
                     return Ok(None);
                 }
                 if let Some(outer) = space.outer.filter(|_| last)

@@ -50,10 +50,7 @@ pub(crate) fn of_answer_to(rules: &Rules, message: MessageText<'_>) -> OwnMember
 /// is about has them.
 pub(crate) fn of_own(rules: &Rules, message: MessageIndex, meant: Meant, about: About<'_>) -> OwnMembers {
     let Some(table) = with_members(rules, message) else { return OwnMembers::default() };
-    let within = match meant {
-        Meant::SubSession(sub_session) | Meant::NewWithin(sub_session) => Some(sub_session),
-        Meant::Anything | Meant::New => None,
-    };
+    let within = meant.sub_session();
     let checker = &rules.checker;
     let of_request = match about {
         About::Request(id) => checker.members_of(Direction::Send, id),
@@ -80,7 +77,7 @@ pub(crate) fn of_reply(
 
 /// A message that has keys in members of its envelope. Hardly any protocol has one, so this is asked before anything else.
 fn with_members(rules: &Rules, message: MessageIndex) -> Option<&Message> {
-    rules.message(message).filter(|table| table.member_keys().next().is_some())
+    rules.message(message).filter(|table| table.has_member_keys())
 }
 
 /// The members of a message, of whose keys `value` knows the values.
