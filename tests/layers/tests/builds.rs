@@ -1,6 +1,6 @@
 //! What is built once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// The packages that `cargo tree` prints, with their versions: those that it prints more than once as well, if they are
@@ -34,4 +34,46 @@ fn the_compiler_of_protocols_is_built_once_for_the_macro_and_for_everything_else
          `cargo tree --workspace --duplicates --depth 0 --format '{{p}} {{f}}'` shows with which features. \
          Turn on those of both under `[workspace.dependencies]`"
     );
+}
+
+/// The packages of a lock file that come from no registry, each with the names of those that it needs.
+fn local_packages(lock: &str) -> impl Iterator<Item = (&str, BTreeSet<&str>)> {
+    let packages = lock.split("\n[[package]]\n").skip(1).filter(|package| !package.contains("\nsource = "));
+    packages.map(|package| {
+        let name = package.lines().find_map(|line| line.strip_prefix("name = ")).unwrap().trim_matches('"');
+        let needed = package.lines().filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","));
+        // Where there are several versions, the one that is meant stands behind the name.
+        (name, needed.map(|needed| needed.split(' ').next().unwrap()).collect())
+    })
+}
+
+/// The benchmarks and the fuzz targets are workspaces of their own, which no other test builds: a dependency that a crate
+/// gets is to stand in their lock files as well.
+#[test]
+fn the_lock_files_of_other_workspaces_have_what_the_crates_need() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let ours = std::fs::read_to_string(format!("{root}/Cargo.lock")).unwrap();
+    let ours: BTreeSet<&str> = local_packages(&ours).map(|(name, _)| name).collect();
+    // Of each package, once.
+    let mut trees: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for workspace in ["benches", "mcp-protocol-compiler/fuzz", "mcp-runtime/fuzz"] {
+        let lock = std::fs::read_to_string(format!("{root}/{workspace}/Cargo.lock")).unwrap();
+        let shared: Vec<_> = local_packages(&lock).filter(|(name, _)| ours.contains(name)).collect();
+        assert!(!shared.is_empty(), "{workspace}");
+        for (name, locked) in shared {
+            let needed = trees.entry(name.to_owned()).or_insert_with(|| {
+                let edges =
+                    ["--package", name, "--no-default-features", "--depth", "1", "--edges", "normal,build"];
+                let packages = tree(&edges).into_iter().skip(1);
+                packages.map(|package| package.split(' ').next().unwrap().to_owned()).collect()
+            });
+            for needed in needed.iter() {
+                assert!(
+                    locked.contains(needed.as_str()),
+                    "`{name}` needs `{needed}`, which {workspace}/Cargo.lock does not have: \
+                     run `cargo metadata --manifest-path {workspace}/Cargo.toml`, which writes it"
+                );
+            }
+        }
+    }
 }
