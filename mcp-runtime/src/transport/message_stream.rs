@@ -27,6 +27,9 @@ const AT_ONCE: usize = 32;
 ///
 /// The program opens the connection, and says which of what comes is a message. `docs/transports.md` has a WebSocket.
 ///
+/// The end of the stream is the end of the connection: what the peer has asked and is not answered is given up, and its
+/// handlers are dropped. Where the peer may still read then, say so with [`allow_half_close`](MessageStream::allow_half_close).
+///
 /// ```
 /// use std::convert::Infallible;
 /// use futures_core::Stream;
@@ -41,6 +44,7 @@ pub struct MessageStream<R, W, M> {
     incoming: R,
     outgoing: W,
     limits: Limits,
+    half_close: bool,
     /// What the sink takes.
     messages: PhantomData<fn(M)>,
 }
@@ -53,13 +57,34 @@ where
 {
     /// A transport that takes the messages of the peer from a stream, and puts those of this side into a sink.
     pub fn new(incoming: R, outgoing: W) -> Self {
-        MessageStream { incoming, outgoing, limits: LIMITS, messages: PhantomData }
+        MessageStream { incoming, outgoing, limits: LIMITS, half_close: false, messages: PhantomData }
     }
 
     /// Sets how long the end of the session waits.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         MessageStream { limits, ..self }
+    }
+
+    /// A peer whose stream has ended still reads its replies, for as long as
+    /// [`Options::answer_grace`](crate::Options::answer_grace) says.
+    ///
+    /// A WebSocket closes both directions at once; two queues, for example, do not.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use futures_util::{sink, stream};
+    /// use mcp_runtime::transport::{MessageStream, Transport};
+    ///
+    /// /// Has a session answer these, and shows what it says.
+    /// fn answered(requests: Vec<String>) -> impl Transport {
+    ///     let show = sink::unfold((), |(), reply: String| async move { Ok::<(), Infallible>(println!("{reply}")) });
+    ///     MessageStream::new(stream::iter(requests.into_iter().map(Ok::<_, Infallible>)), show).allow_half_close()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn allow_half_close(self) -> Self {
+        MessageStream { half_close: true, ..self }
     }
 }
 
@@ -86,6 +111,7 @@ where
             sending: SinkProgress::Nothing,
             complete: false,
             limits: self.limits,
+            half_close: self.half_close,
             waiting: None,
         };
         async move {
@@ -106,6 +132,8 @@ struct CarriedMessages<R, W, M> {
     /// The session has said everything.
     complete: bool,
     limits: Limits,
+    /// The peer may read on when its stream has ended.
+    half_close: bool,
     /// How long is still waited for what stands last.
     waiting: Option<Pin<Box<Sleep>>>,
 }
@@ -145,6 +173,14 @@ where
                     self.waiting = most.map(|most| Box::pin(sleep(most)));
                 }
                 Poll::Ready(PortEvent::Abandoned) => return Poll::Ready(()),
+                // The session has something to answer.
+                Poll::Pending if self.is_cut_off() => {
+                    self.outgoing = None;
+                    self.port.output_failed(io::Error::new(
+                        io::ErrorKind::BrokenPipe,
+                        "the peer has closed the connection",
+                    ));
+                }
                 Poll::Pending => break,
             }
         }
@@ -162,6 +198,11 @@ where
         }
         self.port.input_ended(End::GaveUp);
         Poll::Ready(())
+    }
+
+    /// Whether the session goes on, and the peer has closed the connection.
+    fn is_cut_off(&self) -> bool {
+        self.incoming.is_none() && self.outgoing.is_some() && !self.complete && !self.half_close
     }
 
     /// Delivers what has come.

@@ -181,3 +181,35 @@ async fn a_stream_that_fails_ends_what_comes_with_its_reason() {
     script.finish();
     assert!(matches!(script.until_terminated().await, Outcome::Closed));
 }
+
+/// Hears a question and the end, and does not answer yet.
+fn asked(allow_half_close: bool) -> Script {
+    let script = Script::new();
+    let question = stream::iter([Ok::<_, Infallible>("a question")]);
+    let transport = MessageStream::<_, _, String>::new(question, sink::drain());
+    let transport = if allow_half_close { transport.allow_half_close() } else { transport };
+    test_support::spawn(transport.run(script.endpoint()));
+    script
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_has_closed_the_connection_reads_nothing_more() {
+    let script = asked(false);
+    script.until(|seen| seen.output_error.is_some()).await;
+    let error = script.look(|seen| seen.output_error.as_ref().map(ToString::to_string));
+    assert_eq!(error.unwrap(), "the peer has closed the connection");
+    assert!(script.look(|seen| matches!(seen.end, Some(End::Eof)) && seen.text() == "a question\n"));
+    script.finish();
+    assert!(matches!(script.until_terminated().await, Outcome::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_whose_stream_has_ended_may_read_its_answers() {
+    let script = asked(true);
+    script.until(|seen| seen.end.is_some()).await;
+    script.send("an answer");
+    script.until(|seen| seen.confirmed > 0).await;
+    script.finish();
+    assert!(matches!(script.until_terminated().await, Outcome::Closed));
+    assert!(script.look(|seen| seen.output_error.is_none()));
+}

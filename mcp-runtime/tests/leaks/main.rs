@@ -10,7 +10,7 @@ mod help_desk {
 }
 
 mod children;
-mod duplex;
+mod memory;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,7 +91,7 @@ impl Count {
 fn threads() -> usize {
     let own = |entry: std::io::Result<std::fs::DirEntry>| {
         let name = std::fs::read_to_string(entry.ok()?.path().join("comm")).ok()?;
-        let of_tests = ["leaks", "duplex::", "children::"].iter().any(|test| name.starts_with(test));
+        let of_tests = ["leaks", "memory::", "children::"].iter().any(|test| name.starts_with(test));
         (!of_tests).then_some(())
     };
     std::fs::read_dir("/proc/self/task").unwrap().filter_map(own).count()

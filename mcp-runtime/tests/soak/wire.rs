@@ -2,10 +2,13 @@
 //! nonsense of his own, and may cut it.
 
 use std::collections::HashSet;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::transport::ByteStream;
+use futures_util::{StreamExt, future};
+use mcp_runtime::driver::{Endpoint, Transport};
+use mcp_runtime::transport::{ByteStream, MessageStream};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf,
@@ -13,12 +16,38 @@ use tokio::io::{
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio_util::codec::{Framed, LinesCodec};
 
 use crate::ledger::{Ledger, Whose};
 use crate::noise::Noise;
 
-/// One end, for a session.
-pub(crate) type Wire = ByteStream<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
+/// One end, for a session: its bytes, or the lines in them, one by one.
+pub(crate) enum Wire {
+    Bytes(ByteStream<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>),
+    Lines(DuplexStream),
+}
+
+impl Wire {
+    fn new(end: DuplexStream, noise: &mut Noise) -> Wire {
+        if noise.once_in(2) { Wire::Lines(end) } else { Wire::Bytes(ByteStream::new(end)) }
+    }
+}
+
+impl Transport for Wire {
+    fn run(self, endpoint: Arc<dyn Endpoint>) -> impl Future<Output = ()> + Send {
+        let run: Pin<Box<dyn Future<Output = ()> + Send>> = match self {
+            Wire::Bytes(bytes) => Box::pin(bytes.run(endpoint)),
+            Wire::Lines(end) => {
+                let (outgoing, incoming) = Framed::new(end, LinesCodec::new()).split();
+                let is_message =
+                    |line: &Result<String, _>| future::ready(!line.as_ref().is_ok_and(String::is_empty));
+                let messages = MessageStream::<_, _, String>::new(incoming.filter(is_message), outgoing);
+                Box::pin(messages.run(endpoint))
+            }
+        };
+        run
+    }
+}
 
 /// The wire, as the proxy in the middle holds it.
 pub(crate) struct Middle {
@@ -89,7 +118,7 @@ pub(crate) fn between(ledger: &Arc<Ledger>, noise: &mut Noise) -> (Wire, Wire, M
             _ = both => {}
         }
     });
-    (ByteStream::new(caller), ByteStream::new(service), Middle { cut, task })
+    (Wire::new(caller, noise), Wire::new(service, noise), Middle { cut, task })
 }
 
 struct Direction {
