@@ -188,6 +188,17 @@ impl Observer {
         self.rules.checker().permitted(direction(sender))
     }
 
+    /// Whether a message is among those that a side may send now. This costs less than to look it up in
+    /// [`permitted`](Self::permitted).
+    pub fn permits(&self, sender: Side, message: MessageIndex) -> bool {
+        self.rules.checker().is_permitted(direction(sender), message)
+    }
+
+    /// The requests and notifications of a method; several only where conditions tell them apart.
+    pub fn of_method(&self, method: &str) -> impl Iterator<Item = MessageIndex> {
+        [true, false].into_iter().flat_map(move |is_request| self.rules.all_of_method(is_request, method))
+    }
+
     /// Whether a side may end the session here.
     pub fn may_end(&self, side: Side) -> bool {
         match side {

@@ -229,6 +229,11 @@ impl Rules {
         self.names.any_reply(request)
     }
 
+    /// The requests of a method, or the notifications; several only where conditions tell them apart.
+    pub(crate) fn all_of_method(&self, request: bool, method: &str) -> impl Iterator<Item = MessageIndex> {
+        self.names.of_method(&self.protocol, request, method).map(|(index, _)| index)
+    }
+
     /// The request of this side that a method and params stand for, whatever was announced.
     pub(crate) fn own_request(&self, method: &str, params: Option<&str>) -> Option<MessageIndex> {
         self.names.by_method(&self.protocol, self.side, true, method, params)

@@ -77,6 +77,13 @@ impl Checker {
         permitted.collect()
     }
 
+    /// Whether a message is among those that are [`permitted`](Self::permitted) now.
+    pub fn is_permitted(&self, direction: Direction, message: MessageIndex) -> bool {
+        !self.closed
+            && self.allows(direction, message, self.open(direction), self.open(direction.flip()))
+            && self.gates(direction, message, &Capabilities::unknown(), &|_: &Condition| false).is_ok()
+    }
+
     /// Whether every capability that a message needs was announced, whatever the state says, or was when the sender of the
     /// message may have sent it.
     pub fn gates_open(

@@ -121,9 +121,7 @@ impl Observer {
     /// Whether a result is one with which a request of this method is answered: it has the shape of the reply that its
     /// content chooses. Shapes count only with [`judge_payloads`](crate::Options::judge_payloads).
     pub fn answers(&self, method: &str, result: &str) -> bool {
-        let all = self.rules.protocol().by_method(method);
-        let mut requests = all.filter(|(_, table)| table.kind == Kind::Request);
-        requests.any(|(request, _)| self.answers_request(request, result))
+        self.rules.all_of_method(true, method).any(|request| self.answers_request(request, result))
     }
 
     /// The same for one request of the protocol, such as one that is [unanswered](Observer::unanswered).

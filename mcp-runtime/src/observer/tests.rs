@@ -118,6 +118,7 @@ fn a_refused_request_leads_back() {
     assert_eq!(observed.error.map(|error| error.code), Some(-32000));
     assert_eq!(observer.state(), "Closed");
     assert_eq!(observer.permitted(Side::Client), [OPEN]);
+    assert!(observer.permits(Side::Client, OPEN) && !observer.permits(Side::Server, OPEN));
 }
 
 #[test]

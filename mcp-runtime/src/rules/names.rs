@@ -167,7 +167,7 @@ impl Names {
         self.of_request(request).next()
     }
 
-    fn of_method<'p>(
+    pub(crate) fn of_method<'p>(
         &self,
         protocol: &'p Protocol,
         request: bool,

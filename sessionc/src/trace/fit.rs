@@ -112,16 +112,15 @@ impl<'a> UnplacedMessage<'a> {
             return true;
         }
         let observer = session.eras().handshake();
-        let permitted = observer.permitted(self.said.sender);
-        observer.protocol().by_method(method).any(|(message, _)| permitted.contains(&message))
+        observer.of_method(method).any(|message| observer.permits(self.said.sender, message))
     }
 
     /// How well a notification fits a session that names a request; nothing if it does not name one.
     fn fit_named(&self, session: &JudgedSession, named: &NamedRequest) -> Option<Fit> {
         let (requests, sender) = (session.requests(), self.said.sender);
         let method = self.method.as_deref()?;
-        let mut tables = session.eras().handshake().protocol().by_method(method);
-        let (_, table) = tables.next()?;
+        let observer = session.eras().handshake();
+        let table = observer.protocol().message(observer.of_method(method).next()?)?;
         let is = |runs: bool, is_over: bool| match (runs, is_over) {
             (true, _) => Fit::Certain,
             (false, true) => Fit::Likely,

@@ -34,7 +34,7 @@ impl RefusedRequests {
         let is_seen = *self.has_announced(observed.sender) && observed.kind == ObservedKind::Error;
         let Kind::Refusal { request } = protocol.message(message)?.kind else { return None };
         // The request may have come although nothing was announced that it needs.
-        let is_open = is_seen && observer.permitted(observed.sender.other()).contains(&request);
+        let is_open = is_seen && observer.permits(observed.sender.other(), request);
         refused(protocol, request, observed.sender).filter(|_| is_open)
     }
 

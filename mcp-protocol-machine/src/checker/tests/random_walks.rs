@@ -241,6 +241,12 @@ fn walk(seed: u64, length: usize, seen: &mut Seen) {
                 for (index, _) in protocol.indexed() {
                     let permits = checker.permits(direction, index).is_ok();
                     assert_eq!(permits, permitted.contains(&index), "{} asks {index:?}", context());
+                    assert_eq!(
+                        checker.is_permitted(direction, index),
+                        permits,
+                        "{} asks {index:?}",
+                        context()
+                    );
                 }
             }
         }
