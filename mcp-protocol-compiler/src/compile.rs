@@ -55,6 +55,7 @@ pub struct Settings {
     for_code: bool,
     sketches: bool,
     tries: Tries,
+    most_products: Option<usize>,
 }
 
 /// When suggestions are tried.
@@ -90,6 +91,13 @@ impl Settings {
     #[must_use]
     pub fn without_tries(self, without: bool) -> Settings {
         Settings { tries: if without { Tries::Never } else { Tries::Always }, ..self }
+    }
+
+    /// Looks at no more than so many combinations of the states of channels: a test reaches the limit with less work.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_most_products(self, most: usize) -> Settings {
+        Settings { most_products: Some(most), ..self }
     }
 
     /// Tries suggestions only if there are errors.
@@ -300,7 +308,10 @@ fn relate(
     let messages = &resolution.declarations.messages;
     let compatible = resolution.roles.iter().any(|role| role.compatible.is_some());
     let wanted = if compatible { Wanted::Compatible } else { Wanted::Dual };
-    let mut found = relation::relate(client, server, messages, wanted);
+    let mut found = match settings.most_products {
+        Some(most) => relation::relate_within(client, server, messages, wanted, most),
+        None => relation::relate(client, server, messages, wanted),
+    };
     if !found.is_empty() {
         let comparison = lowered.compare(Side::Client);
         found.iter_mut().for_each(|finding| peer_hint::name_both(finding, &comparison));

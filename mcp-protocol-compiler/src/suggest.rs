@@ -55,7 +55,8 @@ fn is_part(word: &[char], name: &[char]) -> bool {
     let starts = |letter: Option<&char>| letter.is_some_and(|letter| letter.is_uppercase() || *letter == '_');
     let (head, rest) = name.split_at(word.len());
     let (front, tail) = name.split_at(name.len() - word.len());
-    alike(head) && starts(rest.first()) || alike(tail) && (starts(tail.first()) || front.last() == Some(&'_'))
+    // Letters are compared last, for that takes longest.
+    starts(rest.first()) && alike(head) || (starts(tail.first()) || front.last() == Some(&'_')) && alike(tail)
 }
 
 fn lowercase(letters: &[char]) -> Vec<char> {
@@ -67,13 +68,18 @@ fn distance(from: &[char], to: &[char], most: usize) -> Option<usize> {
     if most == 0 {
         return (from == to).then_some(0);
     }
+    let (from, to) = without_common_ends(from, to);
+    if from.len().abs_diff(to.len()) > most {
+        return None;
+    }
     // Three rows of the table are enough; `row[j]` is the distance of the letters so far to `to[..j]`.
-    let mut before: Vec<usize> = Vec::new();
+    let (mut before, mut row): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::with_capacity(to.len() + 1));
     let mut last: Vec<usize> = (0..=to.len()).collect();
     let mut previous: Option<char> = None;
     for (index, &letter) in from.iter().enumerate() {
-        let mut row = vec![index + 1];
         let mut left = index + 1;
+        row.clear();
+        row.push(left);
         for (column, &other) in to.iter().enumerate() {
             let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
             let mut cost = (at(&last, column) + usize::from(letter != other))
@@ -86,7 +92,8 @@ fn distance(from: &[char], to: &[char], most: usize) -> Option<usize> {
             row.push(cost);
             left = cost;
         }
-        before = std::mem::replace(&mut last, row);
+        std::mem::swap(&mut before, &mut last);
+        std::mem::swap(&mut last, &mut row);
         previous = Some(letter);
         // Whatever follows adds to one of these, and a swap adds one to the row before.
         let is_far = |row: &[usize], most: usize| row.iter().all(|&cost| cost > most);
@@ -95,6 +102,21 @@ fn distance(from: &[char], to: &[char], most: usize) -> Option<usize> {
         }
     }
     last.last().copied().filter(|&distance| distance <= most)
+}
+
+/// What is left of two words without the letters that both begin with and end in: these are in no shortest edit.
+fn without_common_ends<'w>(mut one: &'w [char], mut other: &'w [char]) -> (&'w [char], &'w [char]) {
+    while let (Some((first, rest)), Some((same, of_other))) = (one.split_first(), other.split_first())
+        && first == same
+    {
+        (one, other) = (rest, of_other);
+    }
+    while let (Some((last, rest)), Some((same, of_other))) = (one.split_last(), other.split_last())
+        && last == same
+    {
+        (one, other) = (rest, of_other);
+    }
+    (one, other)
 }
 
 #[cfg(test)]
@@ -118,6 +140,47 @@ mod tests {
         assert_eq!(measure("reuqest", "request"), 1);
         assert_eq!(measure("kitten", "sitting"), 3);
         assert_eq!(measure("αβ", "βα"), 1);
+    }
+
+    /// The whole table, as it is defined.
+    fn by_definition(from: &[char], to: &[char]) -> usize {
+        let mut table = vec![vec![0; to.len() + 1]; from.len() + 1];
+        for row in 0..=from.len() {
+            for column in 0..=to.len() {
+                table[row][column] = match (row, column) {
+                    (0, other) | (other, 0) => other,
+                    _ => {
+                        let swaps = row > 1
+                            && column > 1
+                            && from[row - 1] == to[column - 2]
+                            && from[row - 2] == to[column - 1];
+                        let replaced =
+                            table[row - 1][column - 1] + usize::from(from[row - 1] != to[column - 1]);
+                        let longer = table[row - 1][column].min(table[row][column - 1]) + 1;
+                        let swapped = if swaps { table[row - 2][column - 2] + 1 } else { usize::MAX };
+                        replaced.min(longer).min(swapped)
+                    }
+                };
+            }
+        }
+        table[from.len()][to.len()]
+    }
+
+    #[test]
+    fn what_words_have_in_common_makes_no_difference() {
+        let mut words: Vec<String> = vec![String::new()];
+        for length in 0..6 {
+            let longer: Vec<String> = words
+                .iter()
+                .filter(|word| word.len() == length)
+                .flat_map(|word| [format!("{word}a"), format!("{word}b")])
+                .collect();
+            words.extend(longer);
+        }
+        for (from, to) in words.iter().flat_map(|from| words.iter().map(move |to| (from, to))) {
+            let letters = |word: &str| word.chars().collect::<Vec<char>>();
+            assert_eq!(measure(from, to), by_definition(&letters(from), &letters(to)), "{from} and {to}");
+        }
     }
 
     #[test]

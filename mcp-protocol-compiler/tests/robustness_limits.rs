@@ -17,7 +17,7 @@ use std::path::Path;
 
 use allocation_counter::measure;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{Compilation, compat, compile, generate};
+use mcp_protocol_compiler::{Compilation, Settings, compat, compile_with, generate};
 
 #[path = "../benches/shapes/mod.rs"]
 mod shapes;
@@ -45,7 +45,11 @@ const SMALLER: usize = if cfg!(debug_assertions) { 40 } else { 1 };
 
 /// How often each habit of other languages stands there. There are so many of them that, in the development profile, they
 /// would take as long as half of the other inputs together.
-const HABITS: usize = if cfg!(debug_assertions) { 1_250 } else { 200_000 };
+const HABITS: &[usize] = if cfg!(debug_assertions) { &[1_250] } else { &[1_250, 200_000] };
+
+/// In how many parts the lines with mistakes are divided. The suggestions for long files are not tried, for short ones they
+/// are: to try each of them takes most of the time, so the development profile leaves that out.
+const MISTAKES: &[usize] = if cfg!(debug_assertions) { &[40] } else { &[40, 1] };
 
 /// What was found in an input.
 struct Outcome {
@@ -56,13 +60,18 @@ struct Outcome {
 
 /// Compiles `main.session` with the other files at hand, within the limits for its size.
 fn outcome(files: HashMap<String, Vec<u8>>) -> Outcome {
-    let size: usize = files.values().map(Vec::len).sum();
-    within(files, size * BYTES_FOR_EACH + BYTES_FOR_ALL)
+    let most = limit(&files);
+    within(files, most, Settings::default())
+}
+
+/// How much may be held for files of this size.
+fn limit(files: &HashMap<String, Vec<u8>>) -> usize {
+    files.values().map(Vec::len).sum::<usize>() * BYTES_FOR_EACH + BYTES_FOR_ALL
 }
 
 /// Compiles files and holds no more than some bytes at once.
-fn within(files: HashMap<String, Vec<u8>>, most: usize) -> Outcome {
-    let (outcome, held) = held(move || compiled(&files));
+fn within(files: HashMap<String, Vec<u8>>, most: usize, settings: Settings) -> Outcome {
+    let (outcome, held) = held(move || compiled_with(&files, settings));
     assert!(held <= most, "{held} bytes were held, at most {most} may be");
     assert!(outcome.report.len() <= LONGEST_REPORT, "the report is {} bytes long", outcome.report.len());
     outcome
@@ -81,7 +90,11 @@ fn held<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> (T, usiz
 
 /// Compiles, and renders every finding.
 fn compiled(files: &HashMap<String, Vec<u8>>) -> Outcome {
-    let compilation = compilation(files);
+    compiled_with(files, Settings::default())
+}
+
+fn compiled_with(files: &HashMap<String, Vec<u8>>, settings: Settings) -> Outcome {
+    let compilation = compilation(files, settings);
     let report = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
     let codes = compilation.diagnostics.iter().map(|found| found.code.0).collect();
     if let Some(compiled) = &compilation.protocol {
@@ -90,31 +103,40 @@ fn compiled(files: &HashMap<String, Vec<u8>>) -> Outcome {
     Outcome { codes, report, compiled: compilation.protocol.is_some() }
 }
 
-fn compilation(files: &HashMap<String, Vec<u8>>) -> Compilation {
+fn compilation(files: &HashMap<String, Vec<u8>>, settings: Settings) -> Compilation {
     let mut read = |path: &Path| {
         let found = path.to_str().and_then(|path| files.get(path));
         found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
-    compile(Path::new("main.session"), &mut read).unwrap()
+    compile_with(Path::new("main.session"), &mut read, settings).unwrap()
 }
 
 fn of(text: impl Into<Vec<u8>>) -> Outcome {
     outcome(HashMap::from([("main.session".to_owned(), text.into())]))
 }
 
+/// As [`of`], but in the development profile suggestions are not tried.
+fn of_one_of_many(text: impl Into<Vec<u8>>) -> Outcome {
+    let files = HashMap::from([("main.session".to_owned(), text.into())]);
+    let most = limit(&files);
+    within(files, most, Settings::default().without_tries(cfg!(debug_assertions)))
+}
+
 /// The input is refused with this code, and among the findings is no other but those that may go with it.
 fn refused(code: &str, text: impl Into<Vec<u8>>) -> Outcome {
-    let outcome = of(text);
+    with_code(code, of(text))
+}
+
+fn with_code(code: &str, outcome: Outcome) -> Outcome {
     assert!(outcome.codes.contains(&code), "{:?}\n{}", outcome.codes, outcome.report);
     assert!(!outcome.compiled);
     outcome
 }
 
 /// As [`refused`], for what is small itself: the limits on what is built are what bounds the memory.
-fn bounded(code: &str, text: String) {
-    let outcome = within(HashMap::from([("main.session".to_owned(), text.into_bytes())]), MOST_BUILT);
-    assert!(outcome.codes.contains(&code), "{:?}\n{}", outcome.codes, outcome.report);
-    assert!(!outcome.compiled);
+fn bounded(code: &str, text: String) -> Outcome {
+    let files = HashMap::from([("main.session".to_owned(), text.into_bytes())]);
+    with_code(code, within(files, MOST_BUILT, Settings::default()))
 }
 
 fn definition(body: &str) -> String {
@@ -143,6 +165,10 @@ fn many_of_one_sign() {
 /// What other languages write, over and over: that is read as often as it is short, and not from the start for each.
 #[test]
 fn many_habits_of_other_languages() {
+    HABITS.iter().for_each(|times| habits_of_other_languages(*times));
+}
+
+fn habits_of_other_languages(times: usize) {
     for habit in [
         "!A(\"x\" . ",
         "!A(x: ",
@@ -182,7 +208,7 @@ fn many_habits_of_other_languages() {
         "or !A . ",
         "0 . ",
     ] {
-        of(definition(&habit.repeat(HABITS)));
+        of_one_of_many(definition(&habit.repeat(times)));
     }
     for habit in [
         "/* ",
@@ -214,7 +240,7 @@ fn many_habits_of_other_languages() {
         "client request A \"a\" ",
         "request \"a\" -> ",
     ] {
-        of(habit.repeat(100_000 / SMALLER));
+        of_one_of_many(habit.repeat((2 * times).min(100_000)));
     }
     for (before, habit) in [
         ("let A = ", "("),
@@ -243,7 +269,7 @@ fn many_habits_of_other_languages() {
         ("request R \"r\" ", "returns "),
         ("request R \"r\"\n", "response "),
     ] {
-        of(format!("{before}{}", habit.repeat(HABITS)));
+        of_one_of_many(format!("{before}{}", habit.repeat(times)));
     }
 }
 
@@ -345,9 +371,14 @@ fn one_line_with_a_mistake_in_its_middle() {
 
 #[test]
 fn a_hundred_thousand_mistakes() {
-    refused("S0003", "$\n%\n".repeat(50_000 / SMALLER));
-    refused("S0003", "A = ) \n".repeat(100_000 / SMALLER));
-    let lines = |line: fn(usize) -> String| (0..20_000 / SMALLER).map(line).collect::<String>();
+    MISTAKES.iter().for_each(|smaller| mistakes_in_lines(*smaller));
+}
+
+fn mistakes_in_lines(smaller: usize) {
+    let refused = |text: String| with_code("S0003", of_one_of_many(text));
+    refused("$\n%\n".repeat(50_000 / smaller));
+    refused("A = ) \n".repeat(100_000 / smaller));
+    let lines = |line: fn(usize) -> String| (0..20_000 / smaller).map(line).collect::<String>();
     for text in [
         lines(|index| format!("A{index} = B{index}\n")),
         lines(|_| "request R \"r\" -> A\n".to_owned()),
@@ -359,10 +390,10 @@ fn a_hundred_thousand_mistakes() {
         lines(|_| "capabilities x = A.b\n".to_owned()),
         lines(|_| "client C\n".to_owned()),
     ] {
-        let outcome = refused("S0003", text);
+        let outcome = refused(text);
         assert!(outcome.codes.len() <= 102, "{}", outcome.codes.len());
     }
-    refused("S0003", definition(&format!("End{}", lines(|index| format!(" ⊕ !M{index} . B{index}")))));
+    refused(definition(&format!("End{}", lines(|index| format!(" ⊕ !M{index} . B{index}")))));
     // Defaults, each of which might be one of many gates that is misspelt.
     let gates =
         lines(|index| format!(" requires client.capability{index}.part requires client.whole{index}"));
@@ -370,7 +401,7 @@ fn a_hundred_thousand_mistakes() {
     let gated = format!(
         "notification N \"n\" ({{ c: object }}){gates}\ncapabilities client = N.c default a.b{defaults}\n"
     );
-    let outcome = refused("S0003", gated);
+    let outcome = refused(gated);
     assert!(outcome.report.contains("did you mean `capability0.part`?"), "{}", outcome.report);
 }
 
@@ -486,7 +517,8 @@ fn code_grows_with_its_protocol() {
     };
     let taken = |text: String| {
         let (length, held) = held(move || {
-            let compilation = compilation(&HashMap::from([("main.session".to_owned(), text.into_bytes())]));
+            let files = HashMap::from([("main.session".to_owned(), text.into_bytes())]);
+            let compilation = compilation(&files, Settings::default());
             let compiled = compilation.protocol.as_ref().unwrap();
             generate::check(compiled);
             generate::items(compiled, &compilation.sources).to_string().len()
@@ -504,16 +536,23 @@ fn code_grows_with_its_protocol() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn channels_whose_product_explodes() {
-    let names: Vec<String> = (0..18).map(|index| format!("A{index}")).collect();
-    let client: String =
-        names.iter().map(|name| format!("{name} = !{name}x . !{name}y . {name}\n")).collect();
-    let server: Vec<String> = names.iter().map(|name| format!("?{name}x . S & ?{name}y . S")).collect();
-    let text = format!(
-        "client C compatible\nserver S\nC = ( {} )\n{client}S = {}\n",
-        names.join(", "),
-        server.join(" & ")
-    );
-    bounded("S0504", text);
+    let text = |channels: usize| {
+        let names: Vec<String> = (0..channels).map(|index| format!("A{index}")).collect();
+        let client: String =
+            names.iter().map(|name| format!("{name} = !{name}x . !{name}y . {name}\n")).collect();
+        let server: Vec<String> = names.iter().map(|name| format!("?{name}x . S & ?{name}y . S")).collect();
+        format!(
+            "client C compatible\nserver S\nC = ( {} )\n{client}S = {}\n",
+            names.join(", "),
+            server.join(" & ")
+        )
+    };
+    let outcome = bounded("S0504", text(17));
+    assert!(outcome.report.contains("more than 100000 combinations"), "{}", outcome.report);
+    // Of two places in each of sixteen channels there are fewer.
+    let fewer = HashMap::from([("main.session".to_owned(), text(16).into_bytes())]);
+    let outcome = within(fewer, MOST_BUILT, Settings::default());
+    assert!(!outcome.codes.contains(&"S0504"), "{}", outcome.report);
 }
 
 #[test]

@@ -20,8 +20,9 @@ pub(super) fn search(
     client: &Machine<'_>,
     server: &Machine<'_>,
     grouping: Grouping,
+    most_products: usize,
 ) -> Result<Searched, TooMany> {
-    let mut walk = Walk::pairs(client, server, grouping)?;
+    let mut walk = Walk::pairs(client, server, grouping, most_products)?;
     let mut undecided = None;
     while let Some(index) = walk.next() {
         let (from_client, from_server) = walk.moves(index);

@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::{Kind, Side};
 
 use super::completion::Completion;
 use super::machine::{Event, Locations, Machine};
-use super::product::{Grouping, Pair, PairIndex, TooMany, Walk};
+use super::product::{Grouping, PRODUCT_LIMIT, Pair, PairIndex, TooMany, Walk};
 use super::race::{COUNTED, Fault, Race, also};
 use super::shared::{Shared, shared};
 use super::{report, suspension, suspension_races, words};
@@ -73,7 +73,7 @@ pub(super) fn explore<'a, 'b>(
     server: &'b Machine<'a>,
     grouping: Grouping,
 ) -> Result<Walk<'a, 'b>, TooMany> {
-    let mut walk = Walk::pairs(client, server, grouping)?;
+    let mut walk = Walk::pairs(client, server, grouping, PRODUCT_LIMIT)?;
     while let Some(index) = walk.next() {
         for both in shared(&walk, index) {
             walk.follow(index, &both.client, &both.server)?;

@@ -42,7 +42,8 @@ use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 use machine::Machine;
 use outcome::Outcome;
-use search::search;
+use product::PRODUCT_LIMIT;
+use search::{search, search_within};
 
 pub use apart::{Apart, Place, Reason, Sent, apart};
 pub use close_races::closing_races;
@@ -57,8 +58,20 @@ pub fn relate(
     messages: &[Message],
     wanted: Wanted,
 ) -> Vec<Diagnostic> {
+    relate_within(client, server, messages, wanted, PRODUCT_LIMIT)
+}
+
+/// Compares two roles as [`relate`] does, and looks at no more than so many combinations of the states of their channels.
+/// A test needs few to find that there are too many.
+pub(crate) fn relate_within(
+    client: &Automaton,
+    server: &Automaton,
+    messages: &[Message],
+    wanted: Wanted,
+    most_products: usize,
+) -> Vec<Diagnostic> {
     let (one, other) = (Machine::new(client), Machine::new(server));
-    match search(&one, &other, wanted) {
+    match search_within(&one, &other, wanted, most_products) {
         Outcome::Related => Vec::new(),
         Outcome::TooMany(limit) => vec![report::too_many(&one, &other, messages, &limit)],
         Outcome::Apart(found) => {

@@ -13,7 +13,7 @@ use super::machine::{Event, Locations, Machine, Move};
 use crate::hash::{Map, Set};
 
 /// How many pairs with several channels at once are looked at.
-const PRODUCT_LIMIT: usize = 100_000;
+pub(super) const PRODUCT_LIMIT: usize = 100_000;
 
 /// How many channels the pairs with several of them may have in all.
 const CHANNELS_LIMIT: usize = 4_000_000;
@@ -155,6 +155,8 @@ pub(super) struct Walk<'a, 'b> {
     next: usize,
     seen: Seen,
     products: usize,
+    /// How many of them are looked at.
+    most_products: usize,
     /// How many channels the pairs with several of them have.
     channels: usize,
     grouping: Grouping,
@@ -170,13 +172,14 @@ pub(super) enum Grouping {
 }
 
 impl<'a, 'b> Walk<'a, 'b> {
-    /// At the start of a session; every pair is looked at.
+    /// At the start of a session; every pair is looked at, and at most so many with several channels at once.
     pub(super) fn pairs(
         client: &'b Machine<'a>,
         server: &'b Machine<'a>,
         grouping: Grouping,
+        most_products: usize,
     ) -> Result<Self, TooMany> {
-        Self::start(client, server, Seen::Pairs(Set::default()), grouping)
+        Self::start(client, server, Seen::Pairs(Set::default()), grouping, most_products)
     }
 
     /// At the start of a session, for a relation that is an equivalence: near-linear.
@@ -184,8 +187,9 @@ impl<'a, 'b> Walk<'a, 'b> {
         client: &'b Machine<'a>,
         server: &'b Machine<'a>,
         grouping: Grouping,
+        most_products: usize,
     ) -> Result<Self, TooMany> {
-        Self::start(client, server, Seen::Classes(Classes::default()), grouping)
+        Self::start(client, server, Seen::Classes(Classes::default()), grouping, most_products)
     }
 
     fn start(
@@ -193,6 +197,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         server: &'b Machine<'a>,
         seen: Seen,
         grouping: Grouping,
+        most_products: usize,
     ) -> Result<Self, TooMany> {
         let mut walk = Walk {
             client,
@@ -204,6 +209,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             next: 0,
             seen,
             products: 0,
+            most_products,
             channels: 0,
             grouping,
         };
@@ -452,7 +458,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             self.products += 1;
             self.channels += locations.len() + others.len();
         }
-        let products = self.products > PRODUCT_LIMIT || self.channels > CHANNELS_LIMIT;
+        let products = self.products > self.most_products || self.channels > CHANNELS_LIMIT;
         if products || self.nodes.len() >= PAIR_LIMIT {
             let products = self.products.saturating_sub(1);
             return Err(TooMany { products, pairs: self.nodes.len(), client: locations, server: others });

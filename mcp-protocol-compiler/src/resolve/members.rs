@@ -140,9 +140,10 @@ fn fault(
 /// Gives a message a key. By itself and in a group it may be named for the same place, which is open if one of them says so.
 pub(super) fn carry(message: &mut Message, key: KeyIndex, place: KeyPlace, open: bool) {
     let keys = message.keys.to_mut();
-    let is_same = |known: &&mut MessageKey| known.key == key && known.place == place;
+    // A message may have very many keys, and those with places in its payload are not joined.
     let by_group = !matches!(place, KeyPlace::Path(_));
-    match keys.iter_mut().find(is_same).filter(|_| by_group) {
+    let is_same = |known: &&mut MessageKey| known.key == key && known.place == place;
+    match by_group.then(|| keys.iter_mut().find(is_same)).flatten() {
         Some(known) => known.open |= open,
         None => {
             let mut carried = MessageKey::new(key, place);

@@ -60,6 +60,7 @@ pub(crate) struct Counts {
 }
 
 /// What the observer and the checker do together.
+#[derive(Clone)]
 struct Pair<'a> {
     world: World<'a>,
     checker: Checker,
@@ -235,23 +236,15 @@ pub(crate) fn judge(
         counts.most_sub_sessions = counts.most_sub_sessions.max(talk.sub_sessions);
         for (seat, who) in [(Seat::Client, 0), (Seat::Middle, 1), (Seat::Server, 1)] {
             let (role, seen) = (&roles[who], talk.seen(seat));
-            role.conforming(
-                seen,
-                talk.ending.filter(|_| seat != Seat::Middle).map(|ending| ending[who]),
-                counts,
-            )?;
-            if let Some(run) = plant_cancel(random, &source.protocol, seen) {
-                role.mistaken(&run, counts)?;
-            }
-            if let Some(run) = plant_during(random, &source.protocol, seen) {
-                role.mistaken(&run, counts)?;
-            }
-            if let Some(run) = plant_member(random, &source.protocol, seen) {
-                role.mistaken(&run, counts)?;
-            }
-            for _ in 0..MISTAKES {
-                role.mistaken(&plant(random, &source.protocol, seen), counts)?;
-            }
+            let rare = [
+                plant_cancel(random, &source.protocol, seen),
+                plant_during(random, &source.protocol, seen),
+                plant_member(random, &source.protocol, seen),
+            ];
+            let mut mistaken: Vec<Vec<Event>> = rare.into_iter().flatten().collect();
+            mistaken.extend((0..MISTAKES).map(|_| plant(random, &source.protocol, seen)));
+            let ending = talk.ending.filter(|_| seat != Seat::Middle).map(|ending| ending[who]);
+            role.conforming(seen, ending, &mistaken, counts)?;
         }
     }
     Ok(())
@@ -273,11 +266,13 @@ pub(crate) fn last_verdict(source: &Source, side: Side, seen: &[Event]) -> Resul
 
 impl Followed<'_> {
     /// No checker objects to what two correct programs send. Once all has arrived, the checker agrees with them on who
-    /// may close.
+    /// may close. `mistaken` is the same with a mistake in it, several times: up to the mistake both have judged it
+    /// already, so each goes on from there.
     fn conforming(
         &self,
         seen: &[Event],
         ending: Option<[bool; 2]>,
+        mistaken: &[Vec<Event>],
         counts: &mut Counts,
     ) -> Result<(), String> {
         let mut checker = self.checker();
@@ -294,11 +289,21 @@ impl Followed<'_> {
                 return Err(self.tell(seen, seen.len().saturating_sub(1), &what));
             }
         }
+        let shared = |run: &[Event]| run.iter().zip(seen).take_while(|(event, other)| event == other).count();
+        let mut mistaken: Vec<(usize, &[Event])> =
+            mistaken.iter().map(|run| (shared(run), run.as_slice())).collect();
         let mut pair = Pair::new(self);
         for (place, event) in seen.iter().enumerate() {
+            for (_, run) in mistaken.extract_if(.., |(shared, _)| *shared == place) {
+                self.mistaken(pair.clone(), place, run, counts)?;
+            }
             match pair.see(event, counts) {
                 Ok(Some(Verdict::Fine | Verdict::Reported | Verdict::Late | Verdict::Stale)) => {}
-                Ok(None) => break,
+                // Those with a mistake behind it would come to the same end.
+                Ok(None) => {
+                    mistaken.clear();
+                    break;
+                }
                 Ok(Some(verdict)) => {
                     return Err(self.tell(
                         seen,
@@ -309,6 +314,9 @@ impl Followed<'_> {
                 Err(what) => return Err(self.tell(seen, place, &what)),
             }
         }
+        for (_, run) in mistaken {
+            self.mistaken(pair.clone(), seen.len(), run, counts)?;
+        }
         counts.reused += judge_again(&self.source.protocol, self.side, seen)
             .map_err(|(place, what)| self.tell(seen, place, &what))?;
         counts.uncorrelated += pair.world.uncorrelated;
@@ -318,11 +326,17 @@ impl Followed<'_> {
         Ok(())
     }
 
-    /// With a mistake in it, the checker says of every message what the observer says.
-    fn mistaken(&self, seen: &[Event], counts: &mut Counts) -> Result<(), String> {
-        let mut pair = Pair::new(self);
+    /// With a mistake in it, the checker says of every message what the observer says. `pair` has judged the messages
+    /// before this place.
+    fn mistaken(
+        &self,
+        mut pair: Pair<'_>,
+        start: usize,
+        seen: &[Event],
+        counts: &mut Counts,
+    ) -> Result<(), String> {
         let mut wrong = false;
-        for (place, event) in seen.iter().enumerate() {
+        for (place, event) in seen.iter().enumerate().skip(start) {
             match pair.see(event, counts) {
                 Ok(Some(verdict)) => wrong |= matches!(verdict, Verdict::Wrong(_)),
                 Ok(None) => break,

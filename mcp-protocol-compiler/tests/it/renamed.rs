@@ -46,9 +46,11 @@ fn written_out((path, derived): (&str, bool)) -> String {
     text
 }
 
+/// In the development profile suggestions are not tried: that takes longer than all else. `.ci/run` has them tried.
 fn compile(text: &str) -> Compilation {
     let files = Files::from([("test.session".into(), text.as_bytes().to_vec())]);
-    compiled(&files, "test.session", Settings::default(), false)
+    let settings = Settings::default().without_tries(cfg!(debug_assertions));
+    compiled(&files, "test.session", settings, false)
 }
 
 fn errors(compilation: &Compilation) -> Vec<Diagnostic> {

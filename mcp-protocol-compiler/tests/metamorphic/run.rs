@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::rc::Rc;
 
 use crate::behaviour::{Behaviour, Compared};
 use crate::random::Random;
@@ -31,10 +32,15 @@ pub(crate) struct Counts {
     changes: BTreeMap<String, u64>,
 }
 
-/// Changes one text a few times. Each change is compared with the text before it, so that a failure is about one.
-fn compare(source: Source, random: &mut Random, counts: &mut Counts) -> Result<(), String> {
+/// Changes one text, of which this is the behaviour, a few times. Each change is compared with the text before it, so that
+/// a failure is about one.
+fn compare(
+    source: Source,
+    mut before: Rc<Behaviour>,
+    random: &mut Random,
+    counts: &mut Counts,
+) -> Result<(), String> {
     let Source { entry, mut files, origin } = source;
-    let mut before = Behaviour::new(&files, &entry);
     let (texts, accepted) = counts.texts.entry(origin).or_default();
     *texts += 1;
     *accepted += u64::from(before.is_accepted());
@@ -62,7 +68,7 @@ fn compare(source: Source, random: &mut Random, counts: &mut Counts) -> Result<(
                 before.text, after.text
             ));
         }
-        before = after;
+        before = Rc::new(after);
     }
     Ok(())
 }
@@ -107,7 +113,8 @@ fn random_texts_mean_what_they_meant() {
     let mut counts = Counts::default();
     each(seeds.clone(), |random, seed| {
         let source = texts::random(random, seed);
-        compare(source, random, &mut counts)
+        let behaviour = Rc::new(Behaviour::new(&source.files, &source.entry));
+        compare(source, behaviour, random, &mut counts)
     });
     println!("seeds {seeds:?}: {counts:?}");
     // What the compiler refuses is compared by its findings alone. So of each origin enough must be accepted, unless
@@ -127,10 +134,11 @@ fn protocols_of_the_project_mean_what_they_meant() {
     let mut counts = Counts::default();
     for (place, source) in (0..).zip(texts::shipped()) {
         let entry = source.entry.clone();
+        let behaviour = Rc::new(Behaviour::new(&source.files, &entry));
         for seed in seeds(3).take(12) {
             let mut random = Random::new(seed * 1_000 + place);
             let source = Source { entry: entry.clone(), files: source.files.clone(), origin: source.origin };
-            if let Err(what) = compare(source, &mut random, &mut counts) {
+            if let Err(what) = compare(source, behaviour.clone(), &mut random, &mut counts) {
                 panic!("{}, seed {seed}: {what}", entry.display());
             }
         }

@@ -110,21 +110,31 @@ fn the_order_of_channels_changes_nothing() {
     }
 }
 
-/// So many channels side by side, each of which also has `log`, that their places cannot be counted out.
-fn with_log_in_each(mark: char) -> String {
-    let starts: Vec<String> = (0..17).map(|channel| (2 * channel + 1).to_string()).collect();
+/// Channels side by side, each of which also has `log`. With 17 of them, there are more combinations than are looked at.
+fn with_log_in_each(mark: char, channels: usize) -> String {
+    let starts: Vec<String> = (0..channels).map(|channel| (2 * channel + 1).to_string()).collect();
     let channel = |channel: usize| {
         let (first, second) = (2 * channel + 1, 2 * channel + 2);
         format!("; {first} {mark}x{channel} {second}; {second} {mark}log {first}")
     };
-    format!("0 = ({})", starts.join(", ")) + &(0..17).map(channel).collect::<String>()
+    format!("0 = ({})", starts.join(", ")) + &(0..channels).map(channel).collect::<String>()
 }
 
 #[test]
 fn for_too_many_places_the_message_that_all_channels_have_is_named() {
-    let found = Roles::with_dual("", &with_log_in_each('!')).relate(Wanted::Dual);
-    assert!(found[0].message.starts_with("the roles have channels side by side with more than 100000"));
+    let roles = Roles::with_dual("", &with_log_in_each('!', 17));
+    let found = roles.relate_within(Wanted::Dual, 1_000);
+    assert!(found[0].message.starts_with("the roles have channels side by side with more than 1000 "));
     assert_eq!(found[0].helps[0].text(), "have `log` in one channel only, in both roles");
+}
+
+#[test]
+fn as_many_places_are_looked_at_as_may_be() {
+    // Each of five channels is in one of two places.
+    let roles = Roles::with_dual("", &with_log_in_each('!', 5));
+    assert!(roles.relate_within(Wanted::Dual, 32).is_empty());
+    let found = roles.relate_within(Wanted::Dual, 31);
+    assert!(found[0].message.contains("more than 31 "), "{}", found[0].message);
 }
 
 #[test]
@@ -132,7 +142,7 @@ fn the_advice_for_too_many_places_is_not_what_is_written_already() {
     // One role has all of `log` in one channel.
     let one: Vec<String> = (0..17).map(|channel| format!("0 ?x{channel} 0")).collect();
     let server = one.join("; ") + "; 0 ?log 0";
-    let found = Roles::new("", &with_log_in_each('!'), &server).relate(Wanted::Compatible);
+    let found = Roles::new("", &with_log_in_each('!', 17), &server).relate_within(Wanted::Compatible, 1_000);
     assert!(found[0].message.contains("group their messages in channels so differently"));
     assert!(found[0].helps[0].starts_with("write the same channels side by side in both roles"));
 }

@@ -60,7 +60,8 @@ pub(super) fn add(mut random: Random, text: String) -> String {
         .filter(|(_, place)| message(place).is_some() && random.percent(PLACES))
         .map(|(key, place)| (key.to_owned(), place.to_owned()))
         .collect();
-    loop {
+    // Without any, there is nothing for the compiler to refuse.
+    while !moved.is_empty() {
         let changed = with(&text, &moved);
         let mut read = |_: &Path| Ok(changed.clone().into_bytes());
         let settings = Settings::default().without_tries(true);
@@ -77,7 +78,8 @@ pub(super) fn add(mut random: Random, text: String) -> String {
             !refused.iter().any(|found| names.iter().any(|name| found.message.contains(name)))
         });
         if moved.len() == before {
-            return text;
+            break;
         }
     }
+    text
 }

@@ -7,6 +7,7 @@ use super::heard::Heard;
 /// How many are remembered of one side about one side, by `docs/semantics.md`.
 const KEPT: usize = 16;
 
+#[derive(Clone)]
 struct Closing {
     holder: Side,
     closer: Direction,
@@ -18,7 +19,7 @@ struct Closing {
 /// The closings that may be unread.
 ///
 /// Invariant: oldest first, and at most [`KEPT`] by one side of what one side can do.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Closings(Vec<Closing>);
 
 impl Closings {

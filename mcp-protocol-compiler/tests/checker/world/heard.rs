@@ -10,7 +10,7 @@ const STATES_KEPT: usize = 16;
 /// The messages of both directions, by their numbers among all that were seen.
 ///
 /// Invariant: all numbers of a direction grow, and what is forgotten or answered was written.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Heard {
     written: [Vec<u64>; 2],
     /// The last request of each direction that was answered.

@@ -124,7 +124,7 @@ enum Standing {
     Owed,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Exchange {
     message: MessageIndex,
     sub_session: Option<usize>,
@@ -155,6 +155,7 @@ pub(crate) enum Part<'a> {
 }
 
 /// What was seen so far, for one role.
+#[derive(Clone)]
 pub(crate) struct World<'a> {
     reading: &'a Reading<'a>,
     protocol: &'a Protocol,
