@@ -8,7 +8,9 @@ use super::{
     CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, absent_params, choose, choose_by_member, hides,
     judge, sample,
 };
-use crate::protocol::{Literal, NamedShape, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{
+    Literal, NamedShape, Position, Presence, Protocol, Record, RecordField, Shape, ShapeIndex,
+};
 
 mod random;
 mod unions;
@@ -195,6 +197,28 @@ fn a_tuple_has_a_shape_for_each_element() {
     assert_eq!(verdict(json!(["x", { "a": 1 }, "y", 4])), "[3]: expected the end of the list, found 4");
     assert_eq!(verdict(json!({})), "expected a list of 2 or 3 elements, found an object");
     assert_eq!(super::sample(&none, &pair).as_deref(), Some(r#"["",{"a":0}]"#));
+}
+
+#[test]
+fn a_rest_takes_all_elements_behind_the_positions() {
+    let none = protocol(vec![]);
+    let operation = || record(vec![Field::required("op", Shape::Text)]);
+    let transact = tuple(vec![Position::required(Shape::Text), Position::rest_as("operations", operation())]);
+    let verdict_of = |value: Value| verdict(&none, &transact, &value);
+    for value in [json!(["db"]), json!(["db", { "op": "a" }]), json!(["db", { "op": "a" }, { "op": "b" }])] {
+        assert_eq!(verdict_of(value), "fits");
+    }
+    assert_eq!(verdict_of(json!([])), "[0]: expected a string, found nothing");
+    assert_eq!(verdict_of(json!(["db", { "op": "a" }, 7])), "[2]: expected an object, found 7");
+    assert_eq!(verdict_of(json!(["db", { "op": "a" }, {}])), "[2].op: expected a string, found nothing");
+    assert_eq!(verdict_of(json!({})), "expected a list of at least 1 element, found an object");
+    assert_eq!(super::sample(&none, &transact).as_deref(), Some(r#"[""]"#));
+
+    let filled = tuple(vec![Position::optional(Shape::Text), Position::rest(Shape::Int)]);
+    let verdict = |value: Value| verdict(&none, &filled, &value);
+    assert_eq!([verdict(json!([])), verdict(json!(["a"])), verdict(json!(["a", 1, 2]))], ["fits"; 3]);
+    assert_eq!(verdict(json!([1])), "[0]: expected a string, found 1", "positions are filled from the left");
+    assert_eq!(verdict(json!(null)), "expected a list, found null");
 }
 
 #[test]
