@@ -307,10 +307,7 @@ impl<'s> Scanner<'s> {
             self.report(diagnostic);
             self.at += length;
         } else if character == '…' && self.is_before_rest(second) {
-            let span = self.span(length);
-            let diagnostic = self.unknown(character, length);
-            let edit = Edit::replace(span, "...");
-            self.lexed.findings.push(diagnostic.suggest("write `...`, three dots", [edit]));
+            // The parser knows how many dots belong there.
             self.token(Kind::Dot, length);
         } else if character == '{' || character == '}' {
             self.brace(character);

@@ -375,7 +375,9 @@ impl Parser<'_> {
                     let foreign = self.foreign_field(typed);
                     members.extend(foreign.or_else(|| self.own_field()).map(Member::Field));
                 }
-                Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
+                Kind::Dot if self.kind_at(1) == Kind::Dot || self.sources.slice(self.span()) == "…" => {
+                    members.extend(self.dots());
+                }
                 Kind::OpenBracket if self.at_index_signature() => {
                     self.index_signature(open, members.is_empty());
                 }
@@ -601,9 +603,15 @@ impl Parser<'_> {
             return None;
         }
         let is_rest = self.word() == "rest";
-        if dots != if is_rest { 2 } else { 3 } {
+        // One character that shows three dots is a token as one dot is.
+        let is_ellipsis = self.sources.slice(all).contains('…');
+        if is_ellipsis || dots != if is_rest { 2 } else { 3 } {
             let written = if is_rest { ".." } else { "..." };
-            let message = format!("{dots} dots before `{}`", shorten(self.word()));
+            let before = shorten(self.word());
+            let message = match is_ellipsis {
+                true => format!("`…` before `{before}`, one character in place of dots"),
+                false => format!("{dots} dots before `{before}`"),
+            };
             let help = match is_rest {
                 true => "write `..rest` to keep the members that the record does not know".to_owned(),
                 false => format!("write `...{}` for the fields of another record", shorten(self.word())),

@@ -6,7 +6,7 @@ use super::shape::FARTHEST_AHEAD;
 use crate::ast::{Shape, ShapeField, ShapeKind, TuplePosition};
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
-use crate::lexer::{Kind, UNKNOWN_CHARACTER};
+use crate::lexer::Kind;
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -16,7 +16,10 @@ impl Parser<'_> {
         let mut positions = Vec::new();
         let mut is_list = true;
         while self.kind() != Kind::CloseBracket {
-            let position = if self.kind() == Kind::Dot { self.rest_of_tuple() } else { self.position() };
+            let position = match self.kind() {
+                Kind::Dot => self.rest_of_tuple(positions.is_empty()),
+                _ => self.position(),
+            };
             positions.push(position);
             if !self.comma_of_tuple(&positions) {
                 break;
@@ -53,8 +56,9 @@ impl Parser<'_> {
     }
 
     /// `...shape`, `...label: shape`: any number of further elements.
-    fn rest_of_tuple(&mut self) -> TuplePosition {
+    fn rest_of_tuple(&mut self, is_first: bool) -> TuplePosition {
         let is_labelled = self.label_ahead(self.dots_ahead());
+        let is_alone = is_first && !is_labelled && self.kind_at(self.dots_ahead()) == Kind::CloseBracket;
         let documentation = if is_labelled { self.take_documentation() } else { Vec::new() };
         let dots = self.dots_of_rest();
         let label = is_labelled.then(|| {
@@ -64,7 +68,7 @@ impl Parser<'_> {
             name
         });
         let shape = match self.kind() {
-            Kind::CloseBracket | Kind::Comma => self.rest_of_anything(dots),
+            Kind::CloseBracket | Kind::Comma => self.rest_of_anything(dots, is_alone),
             _ => self.shape(),
         };
         let shape = self.shape_of_each(shape);
@@ -82,10 +86,8 @@ impl Parser<'_> {
         let start = self.span();
         while self.eat(Kind::Dot).is_some() {}
         let dots = start.to(self.previous());
-        // An ellipsis has been reported as a character that is not of the language.
-        let is_reported = !self.findings.take_within(UNKNOWN_CHARACTER, dots).is_empty();
         let written = self.sources.slice(dots);
-        if written != "..." || is_reported {
+        if written != "..." {
             let message = format!("`{}` before the rest of a tuple", shorten(written));
             let finding = Diagnostic::error(MALFORMED_SHAPE, dots, message);
             self.report(finding.suggest("write `...`, three dots", [Edit::replace(dots, "...")]));
@@ -93,11 +95,14 @@ impl Parser<'_> {
         dots
     }
 
-    /// `...` alone.
-    fn rest_of_anything(&mut self, dots: Span) -> Shape {
+    /// Dots with nothing behind them.
+    fn rest_of_anything(&mut self, dots: Span, is_alone: bool) -> Shape {
         let finding = Diagnostic::error(MALFORMED_SHAPE, dots, "`...` without a shape")
             .label("any number of elements, of which nothing is said");
-        let finding = finding.suggest("write `...any` for any JSON", [Edit::after(self.previous(), "any")]);
+        let finding = match is_alone {
+            true => finding.suggest("write `[any]` for a list of any JSON", [Edit::replace(dots, "any")]),
+            false => finding.suggest("write `...any` for any JSON", [Edit::after(self.previous(), "any")]),
+        };
         self.report(finding.otherwise("or the shape of each of these elements, as in `...string`"));
         Shape::missing(self.previous().after())
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mcp_protocol_compiler::{compile, generate};
-use mcp_protocol_machine::protocol::{Literal, Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{Literal, Position, Presence, Protocol, Record, Shape};
 use mcp_protocol_machine::shape::judge;
 use serde_json::{Map, Value, json};
 
