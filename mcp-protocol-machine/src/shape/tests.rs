@@ -325,6 +325,21 @@ fn a_sample_is_told_apart_by_an_optional_field_of_its_own() {
 }
 
 #[test]
+fn a_sample_is_told_apart_by_one_of_several_optional_fields_of_its_own() {
+    // With `c` it would be taken for the second alternative, which has no value, as the first one has none.
+    let none = || Field::required("a", named(0));
+    let first = record(vec![none(), Field::optional("b", Shape::literal("x"))]);
+    let second = record(vec![none(), Field::optional("b", Shape::Text), Field::required("c", Shape::Number)]);
+    let third = record(vec![
+        Field::required("a", Shape::Int),
+        Field::optional("b", Shape::literal_int(7)),
+        Field::optional("c", Shape::literal("z")),
+    ]);
+    let tables = protocol(vec![("Root", union(vec![first, second, third]))]);
+    assert_eq!(sample(&tables, &named(0)).unwrap(), r#"{"a":0,"b":7}"#);
+}
+
+#[test]
 fn a_sample_is_told_apart_by_an_optional_object_that_is_not_empty() {
     // Nothing fits the first alternative. In `b` of the second one stands the shape itself, or another one that is a number.
     let fixed = Field::optional("b", Shape::literal("x"));
