@@ -24,7 +24,7 @@ pub use self::message::{
     Requirement, Rounds,
 };
 pub use self::role::{Action, Advice, Edge, Only, Origin, Role, State, StateKind};
-pub use self::shape::{Literal, NamedShape, Of, Position, Record, RecordField, Shape};
+pub use self::shape::{Literal, NamedShape, Of, Position, Presence, Record, RecordField, Shape};
 
 /// A piece of text in the tables.
 pub type Text = Cow<'static, str>;

@@ -1,6 +1,6 @@
 //! The tree of a payload's shape.
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Literal, Presence};
 
 use super::Name;
 use crate::source::Span;
@@ -24,7 +24,8 @@ pub enum ShapeKind {
     /// `[Tool]`
     List(Box<Shape>),
     /// `[Address, string?]`, `[address: Address]`, `[Address,]`, `[]`: a list with these positions. Either all have a label or
-    /// none has, and only the last ones may be absent.
+    /// none has, and only the last ones may be absent. `[Address, ...string]`: the very last one may stand for any number of
+    /// elements, if it is not the only one.
     Tuple(Vec<TuplePosition>),
     /// `map Tool`: an object with any keys, whose values are all of one shape.
     Map(Box<Shape>),
@@ -82,16 +83,33 @@ pub struct TuplePosition {
     pub documentation: Vec<String>,
     /// Its label, without quotes.
     pub label: Option<Name>,
-    /// Whether the element may be absent.
+    /// Whether the element may be absent. The rest has no mark for that.
     pub optional: bool,
-    /// What the element is.
+    /// The dots before it, if it stands for any number of elements.
+    pub rest: Option<Span>,
+    /// What the element is, or each of them.
     pub shape: Shape,
 }
 
 impl TuplePosition {
+    /// One element that must be there, without a label.
+    pub(crate) fn plain(shape: Shape) -> TuplePosition {
+        TuplePosition { documentation: Vec::new(), label: None, optional: false, rest: None, shape }
+    }
+
+    /// How many elements it stands for.
+    pub fn presence(&self) -> Presence {
+        match (self.rest, self.optional) {
+            (Some(_), _) => Presence::Rest,
+            (None, true) => Presence::Optional,
+            (None, false) => Presence::Required,
+        }
+    }
+
     /// From its first to its last token, without documentation.
     pub fn span(&self) -> Span {
-        self.label.as_ref().map_or(self.shape.span, |label| label.span.to(self.shape.span))
+        let label = self.label.as_ref().map(|label| label.span);
+        self.rest.or(label).map_or(self.shape.span, |first| first.to(self.shape.span))
     }
 }
 

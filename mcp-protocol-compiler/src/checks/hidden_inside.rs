@@ -54,7 +54,7 @@ fn is_same(shapes: &[DeclaredShape], one: &Form, other: &Form) -> bool {
         (Form::Tuple(one), Form::Tuple(other)) => {
             one.len() == other.len()
                 && one.iter().zip(other).all(|(one, other)| {
-                    one.optional == other.optional && is_same(shapes, &one.form, &other.form)
+                    one.presence == other.presence && is_same(shapes, &one.form, &other.form)
                 })
         }
         (Form::Record(one), Form::Record(other)) => {

@@ -1,6 +1,6 @@
 //! The payloads that meet a condition, or do not, as a shape.
 
-use mcp_protocol_machine::protocol::{Condition, Literal, Text, position};
+use mcp_protocol_machine::protocol::{Condition, Literal, Presence, Text, position};
 use mcp_protocol_machine::shape::Sample;
 
 use super::{Alternative, DeclaredShape, Field, Form, Position, Record, Shapes};
@@ -38,7 +38,7 @@ fn forms_at<'a>(shapes: &'a [DeclaredShape], form: &'a Form, path: &[Text]) -> V
     let inner = Shapes(shapes).leaves(form).filter_map(|leaf| match leaf {
         Form::Map(form) => Some(&**form),
         Form::List(form) => position(key).map(|_| &**form),
-        Form::Tuple(positions) => Some(&positions.get(position(key)?)?.form),
+        Form::Tuple(positions) => Some(&Position::of_element(positions, position(key)?)?.form),
         Form::Record(record) => Some(&record.field(key)?.form),
         _ => None,
     });
@@ -123,7 +123,9 @@ fn part(
         Form::Any | Form::Object | Form::Map(_) => Some(leaf.clone()),
         Form::List(_) if position(key).is_some() => Some(leaf.clone()),
         Form::Tuple(positions) => {
-            match position(key).and_then(|place| Some((place, positions.get(place)?))) {
+            match position(key).and_then(|place| Some((place, Position::of_element(positions, place)?))) {
+                // As in a list, where nothing else is said of one element.
+                Some((_, changed)) if changed.is_rest() => Some(leaf.clone()),
                 None => (!meets).then(|| leaf.clone()),
                 Some((place, changed)) => {
                     let parts = Shapes(shapes).leaves(&changed.form);
@@ -154,13 +156,14 @@ fn part(
 fn with_position(positions: &[Position], place: usize, form: Option<Form>, meets: bool) -> Option<Form> {
     let mut positions = positions.to_vec();
     match form {
-        None if meets || !positions.get(place)?.optional => return None,
+        None if meets || positions.get(place)?.is_required() => return None,
         // Without it nothing stands behind it.
         None => positions.truncate(place),
         Some(form) => {
             positions.get_mut(place)?.form = form;
             if meets {
-                positions.iter_mut().take(place + 1).for_each(|position| position.optional = false);
+                let there = positions.iter_mut().take(place + 1);
+                there.for_each(|position| position.presence = Presence::Required);
             }
         }
     }

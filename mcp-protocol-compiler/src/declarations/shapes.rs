@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{self as machine, Literal, NamedShape, RecordField, ShapeIndex};
+use mcp_protocol_machine::protocol::{
+    self as machine, Literal, NamedShape, Presence, RecordField, ShapeIndex,
+};
 
 use crate::ast::{Name, is_built_in};
 use crate::source::Span;
@@ -64,7 +66,7 @@ pub enum Form {
     Literal(Literal),
     /// A list.
     List(Box<Form>),
-    /// A list with these positions, of which the last ones may be absent.
+    /// A list with these positions, of which the last ones may be absent, and the very last may be a rest.
     Tuple(Vec<Position>),
     /// An object whose values are of one shape.
     Map(Box<Form>),
@@ -122,6 +124,8 @@ pub(crate) struct ShapePart<'a> {
     pub(crate) name: &'a str,
     /// Whether it may be absent.
     pub(crate) optional: bool,
+    /// Whether it stands for any number of elements.
+    pub(crate) is_rest: bool,
     /// What it is.
     pub(crate) form: &'a Form,
     /// Where it is declared.
@@ -231,28 +235,52 @@ pub struct Position {
     pub owner: String,
     /// Documentation comments before it.
     pub documentation: Vec<String>,
-    /// Whether the element may be absent.
-    pub optional: bool,
-    /// What the element is.
+    /// How many elements it stands for.
+    pub presence: Presence,
+    /// What the element is, or each of them.
     pub form: Form,
 }
 
 impl Field {
     fn part(&self) -> ShapePart<'_> {
         let Field { name, optional, form, .. } = self;
-        ShapePart { name: &name.text, optional: *optional, form, span: Some(name.span) }
+        ShapePart { name: &name.text, optional: *optional, is_rest: false, form, span: Some(name.span) }
     }
 }
 
 impl Position {
+    /// The position of an element, by the number of the element in its list. All elements behind the other positions have
+    /// that of the rest, if there is one.
+    pub(crate) fn of_element(positions: &[Position], element: usize) -> Option<&Position> {
+        positions.get(element).or_else(|| positions.last().filter(|last| last.is_rest()))
+    }
+
+    /// Whether an element must be there.
+    pub(crate) fn is_required(&self) -> bool {
+        self.presence == Presence::Required
+    }
+
+    /// Whether it stands for any number of elements.
+    pub(crate) fn is_rest(&self) -> bool {
+        self.presence == Presence::Rest
+    }
+
+    /// What a path calls the element: its label if it has one, or its number. The label of a rest is that of several elements,
+    /// and a path leads to one.
+    pub(crate) fn path_key(&self) -> &str {
+        let label = self.label.as_ref().filter(|_| !self.is_rest());
+        label.map_or(&self.place, |label| &label.text)
+    }
+
     fn part(&self) -> ShapePart<'_> {
-        let Position { place, optional, form, span, .. } = self;
-        ShapePart { name: place, optional: *optional, form, span: Some(*span) }
+        let Position { place, form, span, .. } = self;
+        let (optional, is_rest) = (!self.is_required(), self.is_rest());
+        ShapePart { name: place, optional, is_rest, form, span: Some(*span) }
     }
 
     fn table(&self) -> machine::Position {
         let label = self.label.as_ref().map(|label| label.text.clone().into());
-        machine::Position::new(label, !self.optional, self.form.table())
+        machine::Position::new(label, self.presence, self.form.table())
     }
 }
 
@@ -266,7 +294,7 @@ const LARGEST_TUPLE: usize = 12;
 /// but their shapes.
 pub(crate) fn is_struct(positions: &[Position]) -> bool {
     let is_plain = |position: &Position| {
-        position.label.is_none() && !position.optional && !matches!(position.form, Form::Literal(_))
+        position.label.is_none() && position.is_required() && !matches!(position.form, Form::Literal(_))
     };
     positions.is_empty() || positions.len() > LARGEST_TUPLE || !positions.iter().all(is_plain)
 }

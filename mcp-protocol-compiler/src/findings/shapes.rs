@@ -362,13 +362,22 @@ pub fn no_members(key: &Name, owner: &str, what: &str) -> Diagnostic {
 /// A path to a position that a tuple does not have.
 pub fn no_such_position(key: &Name, owner: &str, tuples: &[&[Position]]) -> Diagnostic {
     let text = &key.text;
-    let name = |position: &Position| match &position.label {
-        Some(label) => label.text.clone(),
-        None => position.place.clone(),
+    let all = || tuples.iter().copied().flatten();
+    let is_rest = |position: &&Position| {
+        position.is_rest() && position.label.as_ref().is_some_and(|label| label.text == *text)
     };
+    if let Some(rest) = all().find(is_rest) {
+        let place = rest.path_key();
+        return Diagnostic::error(NO_SUCH_FIELD, key.span, format!("`{text}` is the rest of {owner}"))
+            .label("there may be any number of these elements")
+            .suggest(
+                format!("write `{place}` for the first of them, or the number of another one"),
+                [Edit::replace(key.span, place)],
+            );
+    }
     let mut names: Vec<String> = Vec::new();
-    for position in tuples.iter().copied().flatten() {
-        let name = name(position);
+    for position in all() {
+        let name = position.path_key().to_owned();
         if names.len() < MOST_NAMED && !names.contains(&name) {
             names.push(name);
         }

@@ -1,8 +1,13 @@
 //! Shapes as text.
 
+use mcp_protocol_machine::protocol::Presence;
+
 use super::parts::{json_key, literal};
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{Member, Name, Shape, ShapeKind, TuplePosition};
+
+/// What stands before the rest of a tuple.
+const DOTS: &str = "...";
 
 /// How far the fields of a record are indented.
 const INDENT: usize = 4;
@@ -113,16 +118,24 @@ fn inner(out: &mut Writer<'_>, of: &Shape, around: &Shape, indent: usize) {
 
 fn laid_out_position(out: &mut Writer<'_>, position: &TuplePosition, indent: usize) {
     let Some(label) = &position.label else {
-        if !position.optional {
-            return laid_out(out, &position.shape, indent);
+        match position.presence() {
+            Presence::Required => laid_out(out, &position.shape, indent),
+            Presence::Optional => {
+                in_parentheses(out, &position.shape, indent);
+                out.text("?");
+            }
+            Presence::Rest => {
+                out.text(DOTS);
+                in_parentheses(out, &position.shape, indent);
+            }
         }
-        in_parentheses(out, &position.shape, indent);
-        return out.text("?");
+        return;
     };
     for line in &position.documentation {
         out.text(&documentation(line));
         out.new_line(indent);
     }
+    out.text(if position.rest.is_some() { DOTS } else { "" });
     out.text(&key(label, position.optional));
     out.at(begin(&position.shape), indent + INDENT);
     laid_out(out, &position.shape, indent);
@@ -130,7 +143,7 @@ fn laid_out_position(out: &mut Writer<'_>, position: &TuplePosition, indent: usi
 
 /// Whether a tuple has one position that would be a list without a comma behind it.
 fn is_like_a_list(positions: &[TuplePosition]) -> bool {
-    matches!(positions, [TuplePosition { label: None, optional: false, .. }])
+    matches!(positions, [TuplePosition { label: None, optional: false, rest: None, .. }])
 }
 
 fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {
@@ -199,10 +212,14 @@ pub(crate) fn flat(shape: &Shape) -> String {
         ShapeKind::Union(parts) => parts.iter().map(nested).collect::<Vec<_>>().join(" | "),
         ShapeKind::Tuple(positions) => {
             let comma = if is_like_a_list(positions) { "," } else { "" };
-            let positions = positions.iter().map(|position| match (&position.label, position.optional) {
-                (Some(label), optional) => format!("{}{}", key(label, optional), flat(&position.shape)),
-                (None, true) => format!("{}?", nested(&position.shape)),
-                (None, false) => flat(&position.shape),
+            let positions = positions.iter().map(|position| match (&position.label, position.presence()) {
+                (Some(label), presence) => {
+                    let dots = if presence == Presence::Rest { DOTS } else { "" };
+                    format!("{dots}{}{}", key(label, position.optional), flat(&position.shape))
+                }
+                (None, Presence::Required) => flat(&position.shape),
+                (None, Presence::Optional) => format!("{}?", nested(&position.shape)),
+                (None, Presence::Rest) => format!("{DOTS}{}", nested(&position.shape)),
             });
             format!("[{}{comma}]", positions.collect::<Vec<_>>().join(", "))
         }

@@ -281,16 +281,20 @@ fn shape() -> impl Strategy<Value = Shape> {
 fn tuple(of: impl Strategy<Value = Shape> + Clone) -> impl Strategy<Value = Vec<TuplePosition>> {
     let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
     let positions = prop::collection::vec((key, documentation(), of), 0..5);
-    (positions, any::<bool>(), 0..6usize).prop_map(|(positions, has_labels, required)| {
-        let positions = positions.into_iter().enumerate();
-        let positions = positions.map(|(place, (label, documentation, shape))| TuplePosition {
-            documentation: if has_labels { documentation } else { Vec::new() },
-            label: has_labels.then_some(label),
-            optional: place >= required,
-            shape,
-        });
-        positions.collect()
-    })
+    (positions, any::<bool>(), 0..6usize, any::<bool>()).prop_map(
+        |(positions, has_labels, required, has_rest)| {
+            let last = positions.len().saturating_sub(1);
+            let positions = positions.into_iter().enumerate();
+            let positions = positions.map(|(place, (label, documentation, shape))| TuplePosition {
+                documentation: if has_labels { documentation } else { Vec::new() },
+                label: has_labels.then_some(label),
+                optional: place >= required && !(has_rest && place > 0 && place == last),
+                rest: (has_rest && place > 0 && place == last).then(span),
+                shape,
+            });
+            positions.collect()
+        },
+    )
 }
 
 /// A shape that may stand in a payload: a record, or another one whose names the language has.

@@ -49,7 +49,7 @@ impl ShapeComparison<'_> {
                 ours.len() == theirs.len()
                     && ours.iter().zip(theirs).all(|(ours, theirs)| {
                         label(ours) == label(theirs)
-                            && ours.optional == theirs.optional
+                            && ours.presence == theirs.presence
                             && self.is_same(&ours.form, &theirs.form)
                     })
             }

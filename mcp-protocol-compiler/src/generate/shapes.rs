@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Literal, Presence};
 use mcp_protocol_machine::shape::expected_list;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -208,22 +208,29 @@ impl<'a> ShapeWriter<'a> {
     ) -> TokenStream {
         let mut names = FieldNames::default();
         let (mut literals, mut required, mut optional) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rest = None;
         for (place, position) in positions.iter().enumerate() {
             let number = proc_macro2::Literal::usize_unsuffixed(place);
-            if let (Form::Literal(literal), false) = (&position.form, position.optional) {
+            if let (Form::Literal(literal), true) = (&position.form, position.is_required()) {
                 let literal = constant_of(literal);
                 literals.push(quote!(#number = #literal;));
                 continue;
             }
             let field = match &position.label {
                 Some(label) => names.take(&label.text),
+                None if position.is_rest() => names.take("rest"),
                 None => names.take(&ordinal(place).to_string()),
             };
-            let row = self.field(index, &field, &number, &position.documentation, &position.form);
-            if position.optional { optional.push(row) } else { required.push(row) }
+            let row = |form| self.field(index, &field, &number, &position.documentation, form);
+            match position.presence {
+                Presence::Required => required.push(row(&position.form)),
+                Presence::Optional => optional.push(row(&position.form)),
+                Presence::Rest => rest = Some(row(&Form::List(Box::new(position.form.clone())))),
+            }
         }
-        let least = positions.iter().filter(|position| !position.optional).count();
-        let expected = expected_list(least, positions.len());
+        let least = positions.iter().filter(|position| position.is_required()).count();
+        let expected = expected_list(least, rest.is_none().then_some(positions.len()));
+        let rest = rest.map(|row| quote!(rest #row));
         let default = required.is_empty().then(|| quote!(#[derive(Default)]));
         let (literals, required, optional) =
             (section("literals", literals), section("required", required), section("optional", optional));
@@ -231,7 +238,7 @@ impl<'a> ShapeWriter<'a> {
             shapes::tuple! {
                 #documentation
                 #default
-                #name, #expected { #literals #required #optional };
+                #name, #expected { #literals #required #optional #rest };
             }
         }
     }
@@ -467,7 +474,8 @@ fn directly_inside(form: &Form, inside: &mut Vec<usize>) {
     match form {
         Form::Record(record) => record.fields.iter().for_each(|field| directly_inside(&field.form, inside)),
         Form::Tuple(positions) => {
-            positions.iter().for_each(|position| directly_inside(&position.form, inside));
+            let alone = positions.iter().filter(|position| !position.is_rest());
+            alone.for_each(|position| directly_inside(&position.form, inside));
         }
         Form::Union(parts) => parts.iter().for_each(|part| directly_inside(&part.form, inside)),
         Form::Named(index) => inside.push(*index),

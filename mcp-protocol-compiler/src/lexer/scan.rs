@@ -306,6 +306,9 @@ impl<'s> Scanner<'s> {
                 .suggest("delete it", [Edit::delete(span)]);
             self.report(diagnostic);
             self.at += length;
+        } else if character == '…' && self.is_before_rest(second) {
+            // The parser knows how many dots belong there.
+            self.token(Kind::Dot, length);
         } else if character == '{' || character == '}' {
             self.brace(character);
         } else if is_quote(character) {
@@ -320,6 +323,13 @@ impl<'s> Scanner<'s> {
         } else {
             self.unreadable(character);
         }
+    }
+
+    /// Whether dots may stand here, in a record or in the brackets of a tuple, with a shape behind them.
+    fn is_before_rest(&self, second: Option<char>) -> bool {
+        let begins = second.is_some_and(|next| !next.is_whitespace() && !matches!(next, ')' | '.'));
+        let last = self.lexed.tokens.last().map(|last| last.kind);
+        begins && matches!(last, Some(Kind::OpenBracket | Kind::OpenBrace | Kind::Comma))
     }
 
     /// A dash that is not `-`, where `-` has a meaning.

@@ -56,8 +56,7 @@ impl Constructor {
     /// The shape that is meant.
     fn shape(self, mut parts: Vec<Shape>) -> ShapeKind {
         if self == Constructor::Tuple {
-            let unlabelled =
-                |shape| TuplePosition { documentation: Vec::new(), label: None, optional: false, shape };
+            let unlabelled = |shape| TuplePosition::plain(shape);
             return ShapeKind::Tuple(parts.into_iter().map(unlabelled).collect());
         }
         let Some(last) = parts.pop() else { return ShapeKind::Missing };
@@ -233,10 +232,14 @@ impl Parser<'_> {
 
     /// Says what is written here for a shape. Where something in it could not be read, that has been reported.
     fn say_as_meant(&mut self, shape: &Shape, at: Span, message: String, otherwise: &str) {
+        self.say_written(shape, at, message, format::shape(shape), otherwise);
+    }
+
+    /// The same, where what is written here for the shape depends on what stands around it.
+    fn say_written(&mut self, shape: &Shape, at: Span, message: String, written: String, otherwise: &str) {
         if self.translating > 0 || has_missing(shape) {
             return;
         }
-        let written = format::shape(shape);
         let help = format!("write `{}`{otherwise}", shorten(&written));
         let has_comment = self.sources.slice(shape.span).contains("--");
         let edit = (!has_comment).then(|| Edit::replace(shape.span, written));
@@ -341,27 +344,24 @@ impl Parser<'_> {
         shape
     }
 
-    /// `...Operation`, `...args: Operation[]` in a tuple: the positions that follow, of any number. Returns where the
-    /// dots are.
-    pub(super) fn rest_of_tuple(&mut self) -> (Span, TuplePosition) {
-        let start = self.span();
-        while self.eat(Kind::Dot).is_some() {}
-        let dots = start.to(self.previous());
-        // `[]` behind the shape is a part of this mistake.
-        self.translating += 1;
-        let mut position = self.position();
-        self.translating -= 1;
-        if let ShapeKind::List(of) = position.shape.kind {
-            position.shape = *of;
+    /// `...string[]`, as TypeScript writes a rest: the shape of each element, whose span has the brackets in it.
+    pub(super) fn list_as_rest(&mut self, mut each: Shape) -> Shape {
+        if self.translating == 0 {
+            self.name_as_here(&mut each);
         }
-        (dots, position)
+        let written = format::shape(&each);
+        let written = if matches!(each.kind, ShapeKind::Union(_)) { format!("({written})") } else { written };
+        let otherwise = ", the shape of each of these elements";
+        self.say_written(&each, each.span, "`[]` behind the rest of a tuple".to_owned(), written, otherwise);
+        each
     }
 
-    /// A tuple with any number of further positions, which is a list of what may stand in any of them.
+    /// Brackets with a rest that no tuple has: `[...Operation]`, `[...string, int]`. They are taken for a list of what may stand in
+    /// any position.
     pub(super) fn list_for_rest(
         &mut self,
         open: Span,
-        dots: Span,
+        (dots, message): (Span, &str),
         positions: Vec<TuplePosition>,
     ) -> ShapeKind {
         let span = open.to(self.previous());
@@ -380,8 +380,7 @@ impl Parser<'_> {
         }
         let kind = ShapeKind::List(Box::new(Shape { kind: union(parts), span }));
         let shape = Shape { kind: kind.clone(), span };
-        let otherwise = " for a list of any length";
-        self.say_as_meant(&shape, dots, "a tuple has no rest".to_owned(), otherwise);
+        self.say_as_meant(&shape, dots, message.to_owned(), " for a list of any length");
         kind
     }
 

@@ -572,6 +572,8 @@ impl<'s> Parser<'s> {
                 Kind::Text | Kind::Number | Kind::OpenBrace => return true,
                 // Only a tuple has labels, and several positions.
                 Kind::Comma | Kind::Colon | Kind::Question if ahead > 1 && in_list => return true,
+                // Dots before the rest of a tuple.
+                Kind::Dot if self.kind_at(ahead - 1) == Kind::OpenBracket => return true,
                 Kind::CloseBracket if ahead == 1 => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);

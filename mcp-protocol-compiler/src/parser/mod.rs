@@ -26,6 +26,7 @@ mod shape;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod tuple;
 pub mod words;
 
 pub use codes::*;

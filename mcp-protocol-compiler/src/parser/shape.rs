@@ -6,11 +6,9 @@ use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_D
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{
-    BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind, TuplePosition, boolean, built_in_meant,
-    is_built_in,
+    BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind, boolean, built_in_meant, is_built_in,
 };
 use crate::declarations::pascal;
-use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::findings::shapes::shape_in_quotes;
 use crate::lexer::Kind;
@@ -21,7 +19,7 @@ const SHAPE_HELP: &str = "write `string`, `int`, `bool`, `any`, a text in quotes
                           shape, a list `[string]`, or a record `{ name: string }`";
 
 /// How many tokens are looked at to find out whether brackets are closed.
-const FARTHEST_AHEAD: usize = 200;
+pub(super) const FARTHEST_AHEAD: usize = 200;
 
 impl Parser<'_> {
     /// `type Name = shape`, behind its first word.
@@ -377,7 +375,9 @@ impl Parser<'_> {
                     let foreign = self.foreign_field(typed);
                     members.extend(foreign.or_else(|| self.own_field()).map(Member::Field));
                 }
-                Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
+                Kind::Dot if self.kind_at(1) == Kind::Dot || self.sources.slice(self.span()) == "…" => {
+                    members.extend(self.dots());
+                }
                 Kind::OpenBracket if self.at_index_signature() => {
                     self.index_signature(open, members.is_empty());
                 }
@@ -466,81 +466,6 @@ impl Parser<'_> {
         }
     }
 
-    /// `[shape]`: a list. `[shape, shape?]`, `[label: shape]`, `[shape,]`, `[]`: a tuple.
-    fn brackets(&mut self) -> ShapeKind {
-        let open = self.bump();
-        let mut positions = Vec::new();
-        let (mut is_list, mut rest) = (true, None);
-        while self.kind() != Kind::CloseBracket {
-            if self.kind() == Kind::Dot {
-                let (dots, position) = self.rest_of_tuple();
-                rest.get_or_insert(dots);
-                positions.push(position);
-            } else {
-                positions.push(self.position());
-            }
-            if !self.comma_of_tuple(&positions) {
-                break;
-            }
-            is_list = false;
-        }
-        if self.eat(Kind::CloseBracket).is_none() {
-            self.expected(MALFORMED_SHAPE, "`]`", "a list is written `[shape]`, a tuple `[shape, shape]`");
-        }
-        if let Some(dots) = rest {
-            return self.list_for_rest(open, dots, positions);
-        }
-        let mut positions = with_all_labels_or_none(positions, &mut self.findings);
-        only_last_optional(&mut positions, &mut self.findings);
-        let is_one = |position: &TuplePosition| position.label.is_none() && !position.optional;
-        if is_list && matches!(positions.as_slice(), [only] if is_one(only)) {
-            return ShapeKind::List(Box::new(positions.remove(0).shape));
-        }
-        ShapeKind::Tuple(positions)
-    }
-
-    /// `shape`, `shape?`, `label: shape`, `label?: shape`
-    pub(super) fn position(&mut self) -> TuplePosition {
-        if self.begins_label() {
-            let ShapeField { documentation, name, optional, shape } = self.field("label");
-            return TuplePosition { documentation, label: Some(name), optional, shape };
-        }
-        let shape = self.shape();
-        let mut optional = self.eat(Kind::Question).is_some();
-        let written = format!("{}?", shorten(self.sources.slice(shape.span)));
-        let absent = (!optional).then(|| Edit::after(shape.span, "?"));
-        optional |= self.default("position", &written, absent);
-        TuplePosition { documentation: Vec::new(), label: None, optional, shape }
-    }
-
-    /// Whether a label stands here: a word with a `:` behind it, or with `?:`.
-    fn begins_label(&self) -> bool {
-        let colon = if self.kind_at(1) == Kind::Question { 2 } else { 1 };
-        matches!(self.kind(), Kind::Word | Kind::Text) && self.kind_at(colon) == Kind::Colon
-    }
-
-    /// Takes the comma behind a position; nothing if the tuple ends there.
-    fn comma_of_tuple(&mut self, positions: &[TuplePosition]) -> bool {
-        let is_labelled = positions.last().is_some_and(|position| position.label.is_some());
-        if self.kind() == Kind::Comma {
-            // A field behind the comma shows that the list was not closed.
-            let colon = if self.kind_at(2) == Kind::Question { 3 } else { 2 };
-            let is_field = self.records > 0 && self.kind_at(colon) == Kind::Colon;
-            if is_field && !is_labelled && !self.closes_ahead() {
-                return false;
-            }
-            self.bump();
-            return true;
-        }
-        if self.begins_label() && is_labelled && !self.ends_record() {
-            let behind = self.previous();
-            let finding = Diagnostic::error(MALFORMED_SHAPE, behind.after(), "`,` is missing");
-            self.report(finding.suggest("write `,` between positions", [Edit::after(behind, ",")]));
-            return true;
-        }
-        false
-    }
-
     /// Whether the parenthesis that begins here holds all of the payload.
     pub(super) fn holds_payload(&self) -> bool {
         self.behind_brackets().is_some_and(|ahead| {
@@ -562,22 +487,6 @@ impl Parser<'_> {
             }
         }
         None
-    }
-
-    /// Whether the brackets around this place close before the braces around them do.
-    fn closes_ahead(&self) -> bool {
-        let mut inner = 0usize;
-        for ahead in 0..FARTHEST_AHEAD {
-            match self.kind_at(ahead) {
-                Kind::OpenBracket | Kind::OpenBrace | Kind::Open => inner += 1,
-                Kind::CloseBracket if inner == 0 => return true,
-                Kind::CloseBrace | Kind::Close if inner == 0 => return false,
-                Kind::CloseBracket | Kind::CloseBrace | Kind::Close => inner -= 1,
-                Kind::EndOfFile => return false,
-                _ => {}
-            }
-        }
-        false
     }
 
     /// `key: shape`, `key?: shape`; `what` is what stands before the `:`.
@@ -629,7 +538,7 @@ impl Parser<'_> {
 
     /// Takes the `= value` that other languages write behind what may be absent, and reports it; nothing if none stands
     /// here. `absent` is what is missing of what is written here for that.
-    fn default(&mut self, what: &str, written: &str, absent: Option<Edit>) -> bool {
+    pub(super) fn default(&mut self, what: &str, written: &str, absent: Option<Edit>) -> bool {
         let is_word =
             self.word() == "default" && matches!(self.kind_at(1), Kind::Text | Kind::Number | Kind::Word);
         if self.kind() != Kind::Equals && (!is_word || self.token().starts_line) {
@@ -694,9 +603,15 @@ impl Parser<'_> {
             return None;
         }
         let is_rest = self.word() == "rest";
-        if dots != if is_rest { 2 } else { 3 } {
+        // One character that shows three dots is a token as one dot is.
+        let is_ellipsis = self.sources.slice(all).contains('…');
+        if is_ellipsis || dots != if is_rest { 2 } else { 3 } {
             let written = if is_rest { ".." } else { "..." };
-            let message = format!("{dots} dots before `{}`", shorten(self.word()));
+            let before = shorten(self.word());
+            let message = match is_ellipsis {
+                true => format!("`…` before `{before}`, one character in place of dots"),
+                false => format!("{dots} dots before `{before}`"),
+            };
             let help = match is_rest {
                 true => "write `..rest` to keep the members that the record does not know".to_owned(),
                 false => format!("write `...{}` for the fields of another record", shorten(self.word())),
@@ -708,51 +623,4 @@ impl Parser<'_> {
         let span = start.to(name.span);
         Some(if is_rest { Member::Rest(span) } else { Member::Spread { name, span } })
     }
-}
-
-/// Positions of which all have labels or none has. Otherwise those that are there are left out.
-fn with_all_labels_or_none(positions: Vec<TuplePosition>, findings: &mut Findings) -> Vec<TuplePosition> {
-    let first = positions.iter().find(|position| position.label.is_none() && !is_missing(position));
-    let labelled: Vec<&TuplePosition> =
-        positions.iter().filter(|position| position.label.is_some()).collect();
-    let (Some(first), false) = (first, labelled.is_empty()) else { return positions };
-    let edits = labelled.iter().flat_map(|position| {
-        let label = Span { end: position.shape.span.start, ..position.span() };
-        let mark = position.optional.then(|| Edit::after(position.shape.span, "?"));
-        std::iter::once(Edit::delete(label)).chain(mark)
-    });
-    let finding =
-        Diagnostic::error(MALFORMED_SHAPE, first.span(), "this position has no label, and others have")
-            .label("all positions of a tuple have labels, or none has")
-            .suggest("leave the labels out", edits);
-    findings.push(finding.otherwise("write a label before this position, too: `label: …`"));
-    let unlabelled = positions.into_iter().map(|position| TuplePosition {
-        documentation: Vec::new(),
-        label: None,
-        ..position
-    });
-    unlabelled.collect()
-}
-
-/// Whether nothing could be read, which has been reported.
-fn is_missing(position: &TuplePosition) -> bool {
-    position.shape.kind == ShapeKind::Missing
-}
-
-/// Reports what must be there behind what may be absent, and takes it for what may be absent.
-fn only_last_optional(positions: &mut [TuplePosition], findings: &mut Findings) {
-    let optional = positions.iter().position(|position| position.optional).unwrap_or(positions.len());
-    let behind = positions.get_mut(optional..).unwrap_or_default();
-    let required = || behind.iter().filter(|position| !position.optional && !is_missing(position));
-    if let Some(first) = required().next() {
-        let mark = |position: &TuplePosition| {
-            Edit::after(position.label.as_ref().map_or(position.shape.span, |label| label.span), "?")
-        };
-        let text = "this position must be there, and one before it may be absent";
-        let finding = Diagnostic::error(MALFORMED_SHAPE, first.span(), text)
-            .label("only the last positions of a tuple may be absent")
-            .suggest("write `?` here, too", required().map(mark));
-        findings.push(finding.otherwise("or write no `?` before it"));
-    }
-    behind.iter_mut().for_each(|position| position.optional = true);
 }

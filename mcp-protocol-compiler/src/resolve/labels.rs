@@ -68,14 +68,16 @@ fn has_labels(form: &Form) -> bool {
 }
 
 /// The position that a key is the label of, where a value may be one of these: all that have it, have it there, and it can
-/// be the name of no member.
+/// be the name of no member. That of a rest is the label of no single element.
 pub(super) fn place(leaves: &[&Form], key: &str) -> Option<usize> {
     let mut found = None;
     for leaf in leaves {
         match leaf {
             Form::Tuple(positions) => {
-                let has_it =
-                    |position: &Position| position.label.as_ref().is_some_and(|label| label.text == key);
+                let has_it = |position: &Position| {
+                    let label = position.label.as_ref().filter(|_| !position.is_rest());
+                    label.is_some_and(|label| label.text == key)
+                };
                 let place = positions.iter().position(has_it);
                 if place.is_some() && found.is_some_and(|found| Some(found) != place) {
                     return None;
@@ -110,7 +112,7 @@ impl Labels<'_> {
                 Form::Record(record) => Some(&record.field(key)?.form),
                 Form::Map(of) => Some(of),
                 Form::List(of) => place.map(|_| &**of),
-                Form::Tuple(positions) => Some(&positions.get(place?)?.form),
+                Form::Tuple(positions) => Some(&Position::of_element(positions, place?)?.form),
                 _ => None,
             });
             here = inside.collect();

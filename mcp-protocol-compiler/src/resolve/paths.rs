@@ -205,9 +205,7 @@ impl<'a> Paths<'a, '_> {
             _ => &[],
         });
         let positions = positions.filter(|position| self.may_be_value(&position.form));
-        let name =
-            |position: &'a Position| position.label.as_ref().map_or(&position.place, |label| &label.text);
-        let fields: Vec<&str> = fields.into_iter().chain(positions.map(name).map(String::as_str)).collect();
+        let fields: Vec<&str> = fields.into_iter().chain(positions.map(Position::path_key)).collect();
         let inside = match fields.as_slice() {
             [] if leaves.iter().any(is_list) => vec!["0"],
             _ => fields,
@@ -436,7 +434,8 @@ impl<'a> Paths<'a, '_> {
                     Form::List(of) if position(&key.text).is_some() => next.push(of),
                     Form::List(_) => other = "a list",
                     Form::Tuple(positions) => {
-                        next.extend(place.and_then(|place| positions.get(place)).map(|found| &found.form));
+                        let found = place.and_then(|place| Position::of_element(positions, place));
+                        next.extend(found.map(|found| &found.form));
                         tuples.push(positions);
                     }
                     Form::String | Form::Literal(Literal::Text(_)) => other = "a text",

@@ -298,7 +298,7 @@ impl<'a> Forms<'a, '_> {
                 span: position.span(),
                 owner: own.name.to_owned(),
                 documentation: position.documentation.clone(),
-                optional: position.optional,
+                presence: position.presence(),
                 form: self.form(&position.shape, own),
             });
         }
@@ -517,7 +517,7 @@ fn missing(form: &Form, has_value: &[bool]) -> Vec<usize> {
                 waiting.extend(required.map(|field| &field.form));
             }
             Form::Tuple(positions) => {
-                let required = positions.iter().filter(|position| !position.optional);
+                let required = positions.iter().filter(|position| position.is_required());
                 waiting.extend(required.map(|position| &position.form));
             }
             Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
@@ -533,7 +533,7 @@ fn is_written(form: &Form, has_value: &[bool]) -> bool {
             record.fields.iter().all(|field| field.optional || is_written(&field.form, has_value))
         }
         Form::Tuple(positions) => {
-            positions.iter().all(|position| position.optional || is_written(&position.form, has_value))
+            positions.iter().all(|position| !position.is_required() || is_written(&position.form, has_value))
         }
         Form::Union(parts) => parts.iter().any(|part| is_written(&part.form, has_value)),
         Form::Named(index) => has_value.get(*index).copied().unwrap_or(true),

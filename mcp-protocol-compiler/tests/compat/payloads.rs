@@ -18,8 +18,8 @@ pub(crate) enum Shape {
     Literal(&'static str),
     Name(usize),
     List(Box<Shape>),
-    /// With how many positions must be there.
-    Tuple(Vec<Shape>, usize),
+    /// With how many positions must be there, and what stands behind them.
+    Tuple(Vec<Shape>, usize, Option<Box<Shape>>),
     Map(Box<Shape>),
     Record(Vec<(&'static str, bool, Shape)>, bool),
     Union(Vec<Shape>),
@@ -68,7 +68,9 @@ pub(crate) fn record(random: &mut Random, depth: usize, shapes: usize) -> Shape 
 fn tuple(random: &mut Random, depth: usize, shapes: usize) -> Shape {
     let many = random.below(4);
     let positions = (0..many).map(|_| position(random, depth, shapes)).collect();
-    Shape::Tuple(positions, random.below(many + 1))
+    let least = random.below(many + 1);
+    let rest = random.chance(30).then(|| Box::new(position(random, depth, shapes)));
+    Shape::Tuple(positions, least, rest)
 }
 
 /// A literal often, which tells tuples apart.
@@ -92,7 +94,7 @@ pub(crate) fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
                 _ => edit(random, &mut parts[place], shapes),
             }
         }
-        Shape::Tuple(positions, least) if deeper => match random.below(4) {
+        Shape::Tuple(positions, least, rest) if deeper => match random.below(6) {
             0 if !positions.is_empty() => {
                 positions.remove(random.below(positions.len()));
                 *least = positions.len().min(*least);
@@ -102,6 +104,11 @@ pub(crate) fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
                 positions.insert(place, position(random, 2, shapes));
             }
             2 => *least = random.below(positions.len() + 1),
+            3 => match rest {
+                Some(_) => *rest = None,
+                None => *rest = Some(Box::new(position(random, 2, shapes))),
+            },
+            4 if rest.is_some() => rest.iter_mut().for_each(|rest| edit(random, rest, shapes)),
             _ if positions.is_empty() => *least = 0,
             _ => {
                 let place = random.below(positions.len());
@@ -133,12 +140,15 @@ pub(crate) fn text(shape: &Shape) -> String {
         Shape::Name(0) => "Root".to_owned(),
         Shape::Name(number) => format!("T{number}"),
         Shape::List(of) => format!("[{}]", text(of)),
-        Shape::Tuple(positions, least) => {
+        // What is nothing but a rest is a list.
+        Shape::Tuple(positions, _, Some(rest)) if positions.is_empty() => format!("[{}]", text(rest)),
+        Shape::Tuple(positions, least, rest) => {
             let positions = positions.iter().enumerate().map(|(place, shape)| match place < *least {
                 true => format!("{},", text(shape)),
                 false => format!("({})?,", text(shape)),
             });
-            format!("[{}]", positions.collect::<String>())
+            let rest = rest.iter().map(|rest| format!("...({})", text(rest)));
+            format!("[{}]", positions.chain(rest).collect::<String>())
         }
         Shape::Map(of) => format!("map ({})", text(of)),
         Shape::Record(fields, rest) => {

@@ -84,6 +84,54 @@ fn labels_are_not_on_the_wire() {
 }
 
 #[test]
+fn a_rest_that_is_added_breaks_the_new_client_and_one_that_is_removed_the_old_one() {
+    let longer = |client, server| {
+        format!(
+            "{client}-{server} C0004 the {client} client may send `read` with 0 in `[1]`, where the {server} server \
+             expects the end of the list"
+        )
+    };
+    assert_eq!(changed("[string,]", "[string, ...int]"), [longer("new", "old")]);
+    assert_eq!(changed("[string, ...int]", "[string,]"), [longer("old", "new")]);
+    assert_eq!(changed("[string, ...int]", "[string, ...int]"), [""; 0]);
+}
+
+#[test]
+fn a_rest_that_narrows_breaks_at_its_first_element() {
+    assert_eq!(
+        changed("[string, ...(int | string)]", "[string, ...int]"),
+        [
+            "old-new C0004 the old client may send `read` with \"text\" in `[1]`, where the new server expects a \
+             whole number"
+        ]
+    );
+}
+
+#[test]
+fn a_position_before_a_rest_breaks_both_ways() {
+    assert_eq!(
+        changed("[string, ...int]", "[string, bool, ...int]"),
+        [
+            "old-new C0004 the old client may send `read` without `[1]`, where the new server expects true or false",
+            "old-new C0004 the old client may send `read` with 0 in `[1]`, where the new server expects true or false",
+            "new-old C0004 the new client may send `read` with false in `[1]`, where the old server expects a whole \
+             number",
+        ]
+    );
+    // An element of the rest that has a position of its own now.
+    assert_eq!(changed("[string, ...int]", "[string, int?, ...int]"), [""; 0]);
+}
+
+#[test]
+fn a_list_is_a_tuple_with_a_rest_that_must_have_its_first_element() {
+    assert_eq!(
+        changed("[string]", "[string, ...string]"),
+        ["old-new C0004 the old client may send `read` without `[0]`, where the new server expects a string"]
+    );
+    assert_eq!(changed("[string]", "[string?, ...string]"), [""; 0]);
+}
+
+#[test]
 fn a_tuple_is_not_a_list_of_any_length_and_not_a_record() {
     assert_eq!(
         changed("[string,]", "[string]"),

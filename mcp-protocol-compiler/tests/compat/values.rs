@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcp_protocol_compiler::{compile, generate};
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{Literal, Shape};
+use mcp_protocol_machine::protocol::{Literal, Position, Presence, Shape};
 use mcp_protocol_machine::shape::{Json, JsonView, judge};
 use serde_json::{Map, Value, json};
 
@@ -86,10 +86,13 @@ pub(crate) fn value(random: &mut Random, tables: &Protocol, shape: &Shape, depth
             elements.map_or(json!([]), Value::Array)
         }
         Shape::Tuple(positions) => {
-            let least = positions.iter().filter(|position| position.required).count();
-            let many = least + random.below(positions.len() - least + 1);
-            let elements = positions.iter().take(many).map(|position| inner(random, &position.shape));
-            Value::Array(elements.collect::<Option<_>>()?)
+            let least = positions.iter().filter(|position| position.is_required()).count();
+            // Of a rest up to three elements.
+            let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
+            let most = positions.len() + if has_rest { 2 } else { 0 };
+            let many = least + random.below(most - least + 1);
+            let elements = (0..many).filter_map(|place| Position::of_element(positions, place));
+            Value::Array(elements.map(|position| inner(random, &position.shape)).collect::<Option<_>>()?)
         }
         Shape::Map(of) => {
             let keys = ["a", "b", "type", "other"].into_iter().filter(|_| random.chance(40));

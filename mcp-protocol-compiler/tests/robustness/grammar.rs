@@ -110,7 +110,8 @@ impl Choices<'_> {
     }
 
     fn payload(&mut self) -> &'static str {
-        ["", " (_)", " (Thing)", " (Thing?)", " (Vec<u8>)", " (null)"][usize::from(self.below(6))]
+        let all = ["", " (_)", " (Thing)", " (Thing?)", " (Vec<u8>)", " (null)", " ([Thing, ...int])"];
+        all[usize::from(self.below(7))]
     }
 
     fn modifiers(&mut self, index: u8) {

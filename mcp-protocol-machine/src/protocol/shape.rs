@@ -37,7 +37,8 @@ pub enum Shape {
     Literal(Literal),
     /// `[shape]`: a list of any length.
     List(Of),
-    /// `[first, second?]`: a list with exactly these positions, of which the last ones may be absent.
+    /// `[first, second?, ...third]`: a list with exactly these positions, of which the last ones may be absent, and the
+    /// last one may stand for any number of elements.
     Tuple(List<Position>),
     /// `map shape`: an object with any keys, whose values all have this shape.
     Map(Of),
@@ -155,9 +156,34 @@ pub struct RecordField {
 pub struct Position {
     /// What its author calls it. It is not in the JSON.
     pub label: Option<Text>,
-    /// Whether the element must be there. One that is `null` is there. No position that must be there stands behind one
-    /// that need not.
-    pub required: bool,
-    /// The shape of the element.
+    /// How many elements it stands for. No position that must be there stands behind one that need not, and none at all
+    /// behind the rest.
+    pub presence: Presence,
+    /// The shape of the element, or of each of them.
     pub shape: Shape,
+}
+
+/// How many elements a position of a tuple stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// One, which must be there. One that is `null` is there.
+    Required,
+    /// One, which may be absent.
+    Optional,
+    /// `...shape`: all that are left, of any number.
+    Rest,
+}
+
+impl Position {
+    /// The position of an element, by the number of the element in its list. All elements behind the other positions have
+    /// that of the rest, if there is one.
+    pub fn of_element(positions: &[Position], element: usize) -> Option<&Position> {
+        let rest = || positions.last().filter(|last| last.presence == Presence::Rest);
+        positions.get(element).or_else(rest)
+    }
+
+    /// Whether an element must be there.
+    pub fn is_required(&self) -> bool {
+        self.presence == Presence::Required
+    }
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use super::json::{Json, JsonKind};
 use super::whole::whole;
-use crate::protocol::{Literal, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{Literal, Position, Presence, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 /// The alternative of a union that a value is, by its place. `None` if it is not one of them; but where only one record
 /// or tuple is left by its literals, the value is that one, even if required fields are missing, or there are too few
@@ -151,18 +151,20 @@ fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &J, kind: &Jso
         }),
         (Shape::Object | Shape::Map(_), JsonKind::Object) | (Shape::List(_), JsonKind::List) => true,
         (Shape::Tuple(positions), JsonKind::List) => {
-            count(value) <= positions.len() && has_literals(protocol, positions, value)
+            most(positions).is_none_or(|most| count(value) <= most)
+                && has_literals(protocol, positions, value)
         }
         (leaf, kind) => is_scalar(leaf, value, kind),
     }
 }
 
-/// Whether the elements of a list are the literals that a tuple has in their positions. There may be more elements.
+/// Whether the elements of a list are the literals that a tuple has in their positions. There may be more elements. Those of
+/// the rest do not count, as those of a list do not.
 pub(super) fn has_literals<J: Json>(protocol: &Protocol, positions: &[Position], list: &J) -> bool {
     let mut left = positions.iter();
     let read = list.each_element(|element| {
         let Some(position) = left.next() else { return ControlFlow::Break(true) };
-        let is_possible = match fixed(protocol, &position.shape) {
+        let is_possible = match fixed_position(protocol, position) {
             Some(literals) => {
                 let kind = element.kind();
                 literals.iter().any(|literal| is_literal(literal, element, &kind))
@@ -172,7 +174,7 @@ pub(super) fn has_literals<J: Json>(protocol: &Protocol, positions: &[Position],
         if is_possible { ControlFlow::Continue(()) } else { ControlFlow::Break(false) }
     });
     !matches!(read, ControlFlow::Break(false))
-        && left.all(|position| !position.required || fixed(protocol, &position.shape).is_none())
+        && left.all(|position| !position.is_required() || fixed_position(protocol, position).is_none())
 }
 
 /// How many elements a list has.
@@ -187,12 +189,23 @@ pub(super) fn count<J: Json>(list: &J) -> usize {
 
 /// Whether a list of so many elements has those that must be there, and none behind the last position.
 pub(super) fn has_as_many(positions: &[Position], count: usize) -> bool {
-    (least(positions)..=positions.len()).contains(&count)
+    least(positions) <= count && most(positions).is_none_or(|most| count <= most)
 }
 
 /// How many elements a list must have at least.
 pub(super) fn least(positions: &[Position]) -> usize {
-    positions.iter().filter(|position| position.required).count()
+    positions.iter().filter(|position| position.is_required()).count()
+}
+
+/// How many elements a list may have at most; nothing if there may be any number of them.
+pub(super) fn most(positions: &[Position]) -> Option<usize> {
+    let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
+    (!has_rest).then_some(positions.len())
+}
+
+/// The literals by which a position decides which tuple a list is.
+pub(super) fn fixed_position<'p>(protocol: &'p Protocol, position: &'p Position) -> Option<Vec<&'p Literal>> {
+    if position.presence == Presence::Rest { None } else { fixed(protocol, &position.shape) }
 }
 
 /// Whether a value is what a shape says that is neither made of others nor looks into objects and lists.
@@ -262,14 +275,23 @@ fn takes(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
                 && fixed_in(protocol, earlier).all(|(name, _, literals)| is_fixed(name, &literals))
         }
         (Shape::Tuple(earlier), Shape::Tuple(later)) => {
-            // What stands behind the last position of the later one is never there.
-            let fixes_no_more = earlier.iter().zip(later.iter()).all(|(earlier, later)| {
-                fixed(protocol, &earlier.shape).is_none_or(|literals| {
-                    let of_later = fixed(protocol, &later.shape);
+            let fixes_no_more = earlier.iter().enumerate().all(|(place, earlier)| {
+                // What stands behind the last position of the later one is never there.
+                let Some(later) = Position::of_element(later, place) else { return true };
+                fixed_position(protocol, earlier).is_none_or(|literals| {
+                    let of_later = fixed_position(protocol, later);
                     of_later.is_some_and(|of_later| of_later.iter().all(|literal| literals.contains(literal)))
                 })
             });
-            least(earlier) <= least(later) && earlier.len() >= later.len() && fixes_no_more
+            let takes_as_many = match (most(earlier), most(later)) {
+                (Some(of_earlier), Some(of_later)) => of_earlier >= of_later,
+                (of_earlier, _) => of_earlier.is_none(),
+            };
+            least(earlier) <= least(later) && takes_as_many && fixes_no_more
+        }
+        (Shape::Tuple(earlier), Shape::List(_)) => {
+            let fixes = earlier.iter().any(|position| fixed_position(protocol, position).is_some());
+            least(earlier) == 0 && most(earlier).is_none() && !fixes
         }
         (earlier, later) => earlier == later,
     }

@@ -10,7 +10,7 @@ use std::ptr;
 use super::choose::{Seen, fixed, fixed_of_field, is_literal, is_scalar, least};
 use super::json::{Json, JsonKind};
 use super::judge::DEEPEST;
-use crate::protocol::{Literal, Position, Protocol, Record, Shape, ShapeIndex, Text};
+use crate::protocol::{Literal, Position, Presence, Protocol, Record, Shape, ShapeIndex, Text};
 
 /// How many fields of a record fit into one number, as a bit each. Larger records are left to the judge.
 const MOST_FIELDS: usize = 64;
@@ -31,8 +31,7 @@ enum Node {
     /// One of several literals.
     Literals(Box<[Literal]>),
     List(usize),
-    /// With how many elements must be there. No position has a name.
-    Tuple(Box<[CompiledField]>, usize),
+    Tuple(CompiledTuple),
     Map(usize),
     /// With the bits of the fields that must be there.
     Record(Box<[CompiledField]>, u64),
@@ -40,6 +39,17 @@ enum Node {
     Union(Box<[usize]>),
     /// What only the judge knows.
     Unknown,
+}
+
+/// No position has a name.
+#[derive(Debug)]
+struct CompiledTuple {
+    /// Those that stand for one element each.
+    positions: Box<[CompiledField]>,
+    /// How many elements must be there.
+    least: usize,
+    /// What all elements behind the positions are, if there may be some.
+    rest: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -92,8 +102,8 @@ impl CompiledShapes {
             Node::List(of) if value.kind() == JsonKind::List => {
                 return all(value.each_element(|element| self.goes_on(*of, element, depth)));
             }
-            Node::Tuple(positions, least) if value.kind() == JsonKind::List => {
-                return self.tried_as_tuple(positions, *least, value, depth);
+            Node::Tuple(tuple) if value.kind() == JsonKind::List => {
+                return self.tried_as_tuple(tuple, value, depth);
             }
             Node::Map(of) if value.kind() == JsonKind::Object => {
                 return all(value.each_member(|_, member| self.goes_on(*of, member, depth)));
@@ -101,7 +111,7 @@ impl CompiledShapes {
             Node::Record(fields, required) if value.kind() == JsonKind::Object => {
                 return self.tried_as_record(fields, *required, value, depth);
             }
-            Node::List(_) | Node::Tuple(..) | Node::Map(_) | Node::Record(..) => false,
+            Node::List(_) | Node::Tuple(_) | Node::Map(_) | Node::Record(..) => false,
             // The first alternative that it is not ruled out for is the one that it is.
             Node::Union(parts) => {
                 let tried = parts.iter().map(|part| self.tried(*part, value, depth));
@@ -122,26 +132,25 @@ impl CompiledShapes {
         }
     }
 
-    fn tried_as_tuple<J: Json>(
-        &self,
-        positions: &[CompiledField],
-        least: usize,
-        list: &J,
-        depth: usize,
-    ) -> Tried {
+    fn tried_as_tuple<J: Json>(&self, tuple: &CompiledTuple, list: &J, depth: usize) -> Tried {
+        let CompiledTuple { positions, least, rest } = tuple;
         let (mut left, mut count, mut lacks) = (positions.iter(), 0, false);
         let read = list.each_element(|element| {
-            // More elements than positions, or another literal.
-            let Some(position) = left.next() else { return ControlFlow::Break(()) };
+            let (node, decides) = match (left.next(), rest) {
+                (Some(position), _) => (position.node, position.decides),
+                (None, Some(rest)) => (*rest, false),
+                (None, None) => return ControlFlow::Break(()),
+            };
             count += 1;
-            match self.tried(position.node, element, depth + 1) {
+            match self.tried(node, element, depth + 1) {
                 Tried::Has => {}
-                Tried::IsAnother if position.decides => return ControlFlow::Break(()),
+                // Another literal.
+                Tried::IsAnother if decides => return ControlFlow::Break(()),
                 Tried::IsAnother | Tried::MayLack => lacks = true,
             }
             ControlFlow::Continue(())
         });
-        match read.is_break() || count < least {
+        match read.is_break() || count < *least {
             true => Tried::IsAnother,
             false if lacks => Tried::MayLack,
             false => Tried::Has,
@@ -265,11 +274,18 @@ impl<'p> Compiler<'p> {
     }
 
     fn tuple(&mut self, positions: &'p [Position]) -> Node {
-        let parts = positions.iter().map(|position| {
+        let least = least(positions);
+        let (positions, rest) = match positions.split_last() {
+            Some((last, others)) if last.presence == Presence::Rest => {
+                (others, Some(self.place(&last.shape)))
+            }
+            _ => (positions, None),
+        };
+        let positions = positions.iter().map(|position| {
             let literals = fixed(self.protocol, &position.shape);
             self.field("".into(), literals, &position.shape)
         });
-        Node::Tuple(parts.collect(), least(positions))
+        Node::Tuple(CompiledTuple { positions: positions.collect(), least, rest })
     }
 
     fn field(&mut self, name: Text, literals: Option<Vec<&'p Literal>>, shape: &'p Shape) -> CompiledField {

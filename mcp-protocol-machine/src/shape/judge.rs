@@ -16,7 +16,7 @@ pub const DEEPEST: usize = 128;
 /// Compares a value with a shape, down to the first mismatch.
 ///
 /// Members that a record does not know are not looked at. A field that may be absent may not be `null`, unless its shape
-/// says so. A list has no more elements than its tuple has positions.
+/// says so. A list has no more elements than its tuple has positions, unless the tuple has a rest.
 ///
 /// # Errors
 /// The first place where the value does not have the shape. Nesting deeper than [`DEEPEST`] is a mismatch.
@@ -86,7 +86,7 @@ fn judge_positions<J: Json>(
 ) -> Result<(), ShapeMismatch> {
     let mut place = 0;
     let judged = list.each_element(|element| {
-        let judged = match positions.get(place) {
+        let judged = match Position::of_element(positions, place) {
             Some(position) => judge_at(protocol, &position.shape, element, depth),
             None => Err(ShapeMismatch::of_value(ShapeMismatch::END_OF_LIST, element)),
         };
@@ -96,7 +96,7 @@ fn judge_positions<J: Json>(
     if let ControlFlow::Break(mismatch) = judged {
         return Err(mismatch);
     }
-    match positions.get(place).filter(|position| position.required) {
+    match positions.get(place).filter(|position| position.is_required()) {
         Some(missing) => {
             let expected = expected(protocol, &missing.shape);
             Err(ShapeMismatch::of_nothing(&expected).in_element(place))
@@ -229,7 +229,7 @@ fn wrong_element<J: Json>(protocol: &Protocol, tuples: &[&[Position]], list: &J)
     (0..most).find_map(|place| {
         let mut literals: Vec<&Literal> = Vec::new();
         for positions in tuples {
-            let position = positions.get(place).filter(|position| position.required)?;
+            let position = positions.get(place).filter(|position| position.is_required())?;
             for literal in fixed(protocol, &position.shape)? {
                 if !literals.contains(&literal) {
                     literals.push(literal);

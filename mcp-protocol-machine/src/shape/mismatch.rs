@@ -160,12 +160,20 @@ fn one_expected(protocol: &Protocol, shape: &Shape) -> String {
 
 /// A tuple by how many elements it has.
 pub(super) fn elements(positions: &[Position]) -> String {
-    list_of(super::choose::least(positions), positions.len())
+    list_of(super::choose::least(positions), super::choose::most(positions))
 }
 
-/// A list of so many elements, in a sentence: `a list of 2 elements`.
+/// A list of so many elements, in a sentence: `a list of 2 elements`. Without a most there may be any number above the
+/// least.
 #[doc(hidden)]
-pub fn list_of(least: usize, most: usize) -> String {
+pub fn list_of(least: usize, most: Option<usize>) -> String {
+    let Some(most) = most else {
+        return match least {
+            0 => "a list".to_owned(),
+            1 => "a list of at least 1 element".to_owned(),
+            least => format!("a list of at least {least} elements"),
+        };
+    };
     match (least, most) {
         (0, 0) => "an empty list".to_owned(),
         (1, 1) => "a list of 1 element".to_owned(),

@@ -175,11 +175,16 @@ fn told_apart(protocol: &Protocol, union: &Shape, own: Option<&Shape>, mut value
 
 /// An object with the optional members of its own shape that have a value without anything in it: they may say which
 /// alternative it is.
-fn with_flat_members(protocol: &Protocol, own: &Shape, mut value: Sample) -> Sample {
+fn with_flat_members(
+    protocol: &Protocol,
+    own: &Shape,
+    mut value: Sample,
+    takes: impl Fn(&str) -> bool,
+) -> Sample {
     let Sample::Object(members) = &mut value else { return value };
     leaves(protocol, own, &mut Seen::default(), &mut |leaf| {
         let Shape::Record(record) = leaf else { return };
-        for field in record.fields.iter() {
+        for field in record.fields.iter().filter(|field| takes(&field.name)) {
             let is_there = members.iter().any(|(name, _)| *name == *field.name);
             if let (Some(flat), false) = (flat(protocol, &field.shape), is_there) {
                 members.push((field.name.to_string(), flat));
@@ -204,7 +209,7 @@ fn empty_of(leaf: &Shape) -> Option<Sample> {
     match leaf {
         Shape::List(_) => Some(Sample::List(Vec::new())),
         Shape::Tuple(positions) => {
-            let may_be_empty = positions.iter().all(|position| !position.required);
+            let may_be_empty = positions.iter().all(|position| !position.is_required());
             may_be_empty.then(|| Sample::List(Vec::new()))
         }
         Shape::Object | Shape::Map(_) => Some(Sample::Object(Vec::new())),
@@ -261,9 +266,29 @@ impl<'p> Sampler<'p> {
             if fits(&named) {
                 return Some(named);
             }
-            let own = with_flat_members(self.protocol, part, value);
-            Some(told_apart(self.protocol, union, Some(part), own)).filter(fits)
+            let own = with_flat_members(self.protocol, part, value.clone(), |_| true);
+            let all = Some(told_apart(self.protocol, union, Some(part), own)).filter(fits);
+            // Another one of them may say that it is an alternative before this one.
+            all.or_else(|| self.with_one_flat_member(part, &value, fits))
         })
+    }
+
+    /// A value that fits with one of its optional members that have nothing in them.
+    fn with_one_flat_member(
+        &self,
+        part: &Shape,
+        value: &Sample,
+        fits: impl Fn(&Sample) -> bool,
+    ) -> Option<Sample> {
+        let mut names: Vec<&str> = Vec::new();
+        leaves(self.protocol, part, &mut Seen::default(), &mut |leaf| {
+            if let Shape::Record(record) = leaf {
+                let optional = record.fields.iter().filter(|field| !field.required);
+                names.extend(optional.map(|field| &*field.name));
+            }
+        });
+        let with = |name| with_flat_members(self.protocol, part, value.clone(), |field| field == name);
+        names.into_iter().map(with).find(fits)
     }
 
     /// The same where only an optional member that is not empty says which alternative it is: a value with all optional
@@ -275,7 +300,7 @@ impl<'p> Sampler<'p> {
         self.open.push(union);
         let found = parts.iter().find_map(|part| {
             let value = self.value(part)?;
-            let own = with_flat_members(self.protocol, part, value);
+            let own = with_flat_members(self.protocol, part, value, |_| true);
             let own = self.with_all_members(part, own);
             let value = told_apart(self.protocol, union, Some(part), own);
             Some(value).filter(|value| judge(self.protocol, union, &value).is_ok())
@@ -329,7 +354,7 @@ impl<'p> Sampler<'p> {
                 Sample::Object(members)
             }
             Shape::Tuple(positions) => {
-                let required = positions.iter().filter(|position| position.required);
+                let required = positions.iter().filter(|position| position.is_required());
                 Sample::List(required.map(|position| self.value(&position.shape)).collect::<Option<_>>()?)
             }
             Shape::Union(parts) => {
@@ -391,7 +416,7 @@ impl Heights {
                 most(&mut required.map(|field| &field.shape))
             }
             Shape::Tuple(positions) => {
-                let required = positions.iter().filter(|position| position.required);
+                let required = positions.iter().filter(|position| position.is_required());
                 most(&mut required.map(|position| &position.shape))
             }
             Shape::Union(parts) => parts.iter().filter_map(|part| self.of(part)).min(),

@@ -8,7 +8,9 @@ use super::{
     CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, absent_params, choose, choose_by_member, hides,
     judge, sample,
 };
-use crate::protocol::{Literal, NamedShape, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{
+    Literal, NamedShape, Position, Presence, Protocol, Record, RecordField, Shape, ShapeIndex,
+};
 
 mod random;
 mod unions;
@@ -198,6 +200,28 @@ fn a_tuple_has_a_shape_for_each_element() {
 }
 
 #[test]
+fn a_rest_takes_all_elements_behind_the_positions() {
+    let none = protocol(vec![]);
+    let operation = || record(vec![Field::required("op", Shape::Text)]);
+    let transact = tuple(vec![Position::required(Shape::Text), Position::rest_as("operations", operation())]);
+    let verdict_of = |value: Value| verdict(&none, &transact, &value);
+    for value in [json!(["db"]), json!(["db", { "op": "a" }]), json!(["db", { "op": "a" }, { "op": "b" }])] {
+        assert_eq!(verdict_of(value), "fits");
+    }
+    assert_eq!(verdict_of(json!([])), "[0]: expected a string, found nothing");
+    assert_eq!(verdict_of(json!(["db", { "op": "a" }, 7])), "[2]: expected an object, found 7");
+    assert_eq!(verdict_of(json!(["db", { "op": "a" }, {}])), "[2].op: expected a string, found nothing");
+    assert_eq!(verdict_of(json!({})), "expected a list of at least 1 element, found an object");
+    assert_eq!(super::sample(&none, &transact).as_deref(), Some(r#"[""]"#));
+
+    let filled = tuple(vec![Position::optional(Shape::Text), Position::rest(Shape::Int)]);
+    let verdict = |value: Value| verdict(&none, &filled, &value);
+    assert_eq!([verdict(json!([])), verdict(json!(["a"])), verdict(json!(["a", 1, 2]))], ["fits"; 3]);
+    assert_eq!(verdict(json!([1])), "[0]: expected a string, found 1", "positions are filled from the left");
+    assert_eq!(verdict(json!(null)), "expected a list, found null");
+}
+
+#[test]
 fn a_literal_that_is_a_number_is_told_by_its_value() {
     let none = protocol(vec![]);
     for written in ["1", "1.0", "10e-1"] {
@@ -297,6 +321,21 @@ fn a_sample_is_told_apart_by_an_optional_field_of_its_own() {
     let first = record(vec![Field::required("a", named(0)), Field::optional("b", Shape::literal("x"))]);
     let second = record(vec![Field::required("a", Shape::Int), Field::optional("b", Shape::literal_int(7))]);
     let tables = protocol(vec![("Root", union(vec![first, second]))]);
+    assert_eq!(sample(&tables, &named(0)).unwrap(), r#"{"a":0,"b":7}"#);
+}
+
+#[test]
+fn a_sample_is_told_apart_by_one_of_several_optional_fields_of_its_own() {
+    // With `c` it would be taken for the second alternative, which has no value, as the first one has none.
+    let none = || Field::required("a", named(0));
+    let first = record(vec![none(), Field::optional("b", Shape::literal("x"))]);
+    let second = record(vec![none(), Field::optional("b", Shape::Text), Field::required("c", Shape::Number)]);
+    let third = record(vec![
+        Field::required("a", Shape::Int),
+        Field::optional("b", Shape::literal_int(7)),
+        Field::optional("c", Shape::literal("z")),
+    ]);
+    let tables = protocol(vec![("Root", union(vec![first, second, third]))]);
     assert_eq!(sample(&tables, &named(0)).unwrap(), r#"{"a":0,"b":7}"#);
 }
 

@@ -53,7 +53,8 @@ impl Engine {
         }
         let _protocol = self.rules.protocol().clone();
         let Some((message, cancels)) = self.rules.cancels() else { return Ok(CancelOutcome::TooLate) };
-        let params = path::set(extra, &cancels.id, &write::id_text(&name))
+        let list = cancelling::list_of_params(&self.rules, message, &cancels);
+        let params = path::set(extra.or(list.as_deref()), &cancels.id, &write::id_text(&name))
             .map_err(|error| Error::payload(&self.rules.name(message), error))?;
         if let Some(sub_session) =
             cancelling::ended_by_cancel(&self.rules, &name).filter(|_| cancels.reply_error.is_none())

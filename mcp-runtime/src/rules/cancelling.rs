@@ -1,11 +1,15 @@
 //! Which requests may be cancelled, and how that is said.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Edge, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Action, Cancels, Direction, Edge, Kind, MessageIndex, position};
+use mcp_protocol_machine::shape::absent_params;
 use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
 use super::Rules;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+
+/// How many positions a list of params may have before the id of a request.
+const MOST_POSITIONS: usize = 100;
 
 pub(crate) fn is_cancellable(rules: &Rules, request: MessageIndex) -> bool {
     rules.message(request).is_some_and(|message| message.cancellable)
@@ -62,10 +66,21 @@ pub(crate) fn error(rules: &Rules) -> RpcError {
     RpcError::new(code.unwrap_or(RpcError::INTERNAL_ERROR), "the request was cancelled")
 }
 
-/// What a cancel says in addition to the id of the request.
+/// The params of a cancel whose id stands by its position, before the id is in them: a list with `null` up to there.
+pub(crate) fn list_of_params(rules: &Rules, cancel: MessageIndex, cancels: &Cancels) -> Option<String> {
+    let place = position(cancels.id.first()?).filter(|place| *place < MOST_POSITIONS)?;
+    let shape = rules.message(cancel)?.shape;
+    let is_list = absent_params(rules.protocol(), shape) == "[]";
+    is_list.then(|| format!("[{}]", vec!["null"; place + 1].join(",")))
+}
+
+/// What a cancel says in addition to the id of the request. In a list no place is known to be free.
 pub(crate) fn reason(rules: &Rules, error: &Error) -> Option<String> {
     let field = rules.options.cancel_reason?;
-    let (_, cancels) = rules.cancels()?;
+    let (cancel, cancels) = rules.cancels()?;
+    if list_of_params(rules, cancel, &cancels).is_some() {
+        return None;
+    }
     // The id may stand at the place that the reason would have.
     let free = cancels.id.first().is_some_and(|first| **first != *field);
     // The peer cannot change the settings of this side, which the error names.

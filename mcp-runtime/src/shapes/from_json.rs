@@ -149,6 +149,18 @@ impl<'de> Elements<'_, 'de> {
         Ok(self.next_element::<Option<T>>()?.flatten())
     }
 
+    /// All elements that are left.
+    ///
+    /// # Errors
+    /// One of them does not have its shape, or the error of the parser.
+    pub fn rest<T: FromJson<'de>>(&mut self) -> Result<Vec<T>, ReadError> {
+        let mut elements = Vec::new();
+        while let Some(element) = self.next_element()? {
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+
     /// Goes to the end of the list, where no element is left.
     ///
     /// # Errors

@@ -123,6 +123,7 @@ macro_rules! __tuple {
             $(literals { $($text_place:literal = $text:literal;)* };)?
             $(required { $($(#[$required_meta:meta])* $required:ident: $required_type:ty, $required_place:literal, $required_from:ty $(, $required_each:ident)?;)* };)?
             $(optional { $($(#[$optional_meta:meta])* $optional:ident: $optional_type:ty, $optional_place:literal, $optional_from:ty $(, $optional_each:ident)?;)* };)?
+            $(rest $(#[$rest_meta:meta])* $rest:ident: $rest_type:ty, $rest_place:literal, $rest_from:ty $(, $rest_each:ident)?;)?
         };
     ) => {
         $(#[$meta])*
@@ -139,6 +140,11 @@ macro_rules! __tuple {
                 #[doc = concat!("\n\n`[", $optional_place, "]` on the wire, left out if `None`.")]
                 pub $optional: Option<$optional_type>,
             )*)?
+            $(
+                $(#[$rest_meta])*
+                #[doc = concat!("\n\n`[", $rest_place, "]` on the wire, and all elements behind it.")]
+                pub $rest: $rest_type,
+            )?
         }
 
         #[allow(clippy::useless_conversion, clippy::too_many_arguments, clippy::new_without_default)]
@@ -148,6 +154,7 @@ macro_rules! __tuple {
                 Self {
                     $($($required: $crate::__given!($required $($required_each)?),)*)?
                     $($($optional: None,)*)?
+                    $($rest: ::std::vec::Vec::new(),)?
                 }
             }
 
@@ -160,6 +167,16 @@ macro_rules! __tuple {
                     self
                 }
             )*)?
+
+            $(
+                $(#[$rest_meta])*
+                #[doc = concat!("\n\nSets `[", $rest_place, "]` and all behind it. What stands before it must be set, too.")]
+                #[must_use]
+                pub fn $rest(mut self, $rest: $rest_from) -> Self {
+                    self.$rest = $crate::__given!($rest $($rest_each)?);
+                    self
+                }
+            )?
         }
 
         impl<'de> $crate::shapes::FromJson<'de> for $name {
@@ -171,11 +188,13 @@ macro_rules! __tuple {
             ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
                 $($(let mut $required = None;)*)?
                 $($(let mut $optional = None;)*)?
+                $(let mut $rest = ::std::vec::Vec::new();)?
                 for place in 0_usize.. {
                     match place {
                         $($($text_place => $crate::shapes::literal_element(list, $text)?,)*)?
                         $($($required_place => $required = Some(list.required()?),)*)?
                         $($($optional_place => $optional = list.optional()?,)*)?
+                        $($rest_place => $rest = list.rest()?,)?
                         _ => break,
                     }
                 }
@@ -183,6 +202,7 @@ macro_rules! __tuple {
                 Ok(Self {
                     $($($required: $crate::shapes::required_element($required, $required_place)?,)*)?
                     $($($optional,)*)?
+                    $($rest,)?
                 })
             }
         }
@@ -204,6 +224,15 @@ macro_rules! __tuple {
                             (Some(_), Some(absent)) => return Err($crate::shapes::gap(absent, place)),
                             (None, _) => absent = absent.or(Some(place)),
                         },)*)?
+                        $($rest_place => match (self.$rest.as_slice(), absent) {
+                            ([], _) => {}
+                            (_, Some(absent)) => return Err($crate::shapes::gap(absent, place)),
+                            (rest, None) => {
+                                for element in rest {
+                                    elements.serialize_element(element)?;
+                                }
+                            }
+                        },)?
                         _ => break,
                     }
                 }

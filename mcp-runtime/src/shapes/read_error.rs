@@ -66,7 +66,11 @@ impl ReadError {
 
 impl From<ShapeMismatch> for ReadError {
     fn from(mut mismatch: ShapeMismatch) -> ReadError {
-        let path = std::mem::take(&mut mismatch.path);
+        let mut path = std::mem::take(&mut mismatch.path);
+        // One that the judge has found is without the dot of its first member.
+        if !path.is_empty() && !path.starts_with(['.', '[']) {
+            path.insert(0, '.');
+        }
         ReadError::new(path, mismatch.to_string(), false)
     }
 }

@@ -105,11 +105,7 @@ impl<'de, T: FromJson<'de>> FromJson<'de> for Vec<T> {
     const EXPECTED: &'static str = "a list";
 
     fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element()? {
-            elements.push(element);
-        }
-        Ok(elements)
+        list.rest()
     }
 }
 

@@ -114,7 +114,7 @@ macro_rules! __shapes {
 }
 
 /// One shape, written as in a protocol: `{ "name": Text, "sizes"?: [Int], .. }`. What has several parts stands in
-/// brackets: `("a" | "b")` is a union, `(tuple: [Text], ["width"?: Int])` a list with positions, and `{*: Text}` an object
+/// brackets: `("a" | "b")` is a union, `(tuple: [Text], ["width"?: Int])` a list with positions, of which the last may be `[.. Text]`, and `{*: Text}` an object
 /// with any keys.
 #[doc(hidden)]
 #[macro_export]
@@ -151,6 +151,8 @@ macro_rules! __shape {
     (@position [$of:tt ? $(,)?]) => { Position::optional(shape!($of)) };
     (@position [$label:literal: $of:tt $(,)?]) => { Position::required_as($label, shape!($of)) };
     (@position [$label:literal ?: $of:tt $(,)?]) => { Position::optional_as($label, shape!($of)) };
+    (@position [.. $of:tt $(,)?]) => { Position::rest(shape!($of)) };
+    (@position [$label:literal: .. $of:tt $(,)?]) => { Position::rest_as($label, shape!($of)) };
 }
 
 /// The capabilities that messages need: `RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];`, and
@@ -201,7 +203,7 @@ macro_rules! __paths {
 
 #[cfg(test)]
 mod tests {
-    use mcp_protocol_machine::protocol::{Literal, Record};
+    use mcp_protocol_machine::protocol::{Literal, Presence, Record};
 
     use super::{NamedShape, Position, Protocol, RecordField, Shape, ShapeIndex};
 
@@ -220,7 +222,8 @@ mod tests {
         tables::shapes! {
             CONTENT = "Content": { "type": "text", "notes"?: [NOTE], "_meta"?: {*: Any}, .. };
             NOTE = "Note": Text | Uint;
-            PAIR = "Pair": (tuple: [Text], ["width"?: Int]);
+            PAIR = "Pair": (tuple: [Text], ["width"?: Int], ["notes": .. NOTE]);
+            CALL = "Call": (tuple: [Text], [.. Any]);
             RARE = "Rare": { "kind": ((int 7) | (int -1) | true), "empty": {}, "rest"?: { .. } };
         }
     }
@@ -236,8 +239,13 @@ mod tests {
             RecordField::new("_meta".into(), false, Shape::Map(Shape::Any.into())),
         ];
         let positions = vec![
-            Position::new(None, true, Shape::Text),
-            Position::new(Some("width".into()), false, Shape::Int),
+            Position::new(None, Presence::Required, Shape::Text),
+            Position::new(Some("width".into()), Presence::Optional, Shape::Int),
+            Position::new(Some("notes".into()), Presence::Rest, note()),
+        ];
+        let call = vec![
+            Position::new(None, Presence::Required, Shape::Text),
+            Position::new(None, Presence::Rest, Shape::Any),
         ];
         let kind = vec![
             Shape::Literal(Literal::Int(7)),
@@ -253,6 +261,7 @@ mod tests {
             NamedShape::new("Content".into(), Shape::Record(Record::new(fields.into()).rest())),
             NamedShape::new("Note".into(), Shape::Union(vec![Shape::Text, Shape::Uint].into())),
             NamedShape::new("Pair".into(), Shape::Tuple(positions.into())),
+            NamedShape::new("Call".into(), Shape::Tuple(call.into())),
             NamedShape::new("Rare".into(), Shape::Record(Record::new(rare.into()))),
         ];
         assert_eq!(*PROTOCOL.shapes, *built);

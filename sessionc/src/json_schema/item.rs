@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Literal, Presence};
 
 use super::variants::VariantNames;
 
@@ -45,8 +45,30 @@ pub(super) struct WrittenPosition {
     /// The same for all positions of a tuple: either each has one, or none has.
     pub(super) label: Option<String>,
     pub(super) documentation: Vec<String>,
-    pub(super) required: bool,
+    pub(super) presence: Presence,
     pub(super) shape: Written,
+}
+
+impl WrittenPosition {
+    /// The position of an element. All elements behind the other positions have that of the rest, if there is one.
+    pub(super) fn of_element(positions: &[WrittenPosition], element: usize) -> Option<&WrittenPosition> {
+        positions.get(element).or_else(|| WrittenPosition::rest_of(positions))
+    }
+
+    /// The rest of a tuple.
+    pub(super) fn rest_of(positions: &[WrittenPosition]) -> Option<&WrittenPosition> {
+        positions.last().filter(|last| last.presence == Presence::Rest)
+    }
+
+    /// How many positions stand for one element each.
+    pub(super) fn fixed(positions: &[WrittenPosition]) -> usize {
+        positions.len() - usize::from(WrittenPosition::rest_of(positions).is_some())
+    }
+
+    /// Whether an element must be there.
+    pub(super) fn is_required(&self) -> bool {
+        self.presence == Presence::Required
+    }
 }
 
 /// A record.

@@ -1,6 +1,7 @@
 //! What two shapes have in common, as `allOf` and keywords side by side demand it.
 
 use mcp_protocol_machine::protocol::Literal::{Bool as Truth, Int as Whole, Text};
+use mcp_protocol_machine::protocol::Presence;
 
 use super::item::{Written, WrittenField, WrittenPosition, WrittenRecord};
 
@@ -64,12 +65,15 @@ fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) ->
             Err(of) => Err(List(Box::new(of))),
         },
         (List(of), Tuple(positions)) | (Tuple(positions), List(of)) => {
-            let all =
-                positions.iter().map(|position| WrittenPosition { shape: (*of).clone(), ..position.clone() });
-            let of_list = all.collect();
-            tuples(names, positions, of_list, depth)
+            let all = WrittenPosition {
+                label: None,
+                documentation: Vec::new(),
+                presence: Presence::Rest,
+                shape: *of,
+            };
+            tuples(names, &positions, &[all], depth)
         }
-        (Tuple(one), Tuple(other)) => tuples(names, one, other, depth),
+        (Tuple(one), Tuple(other)) => tuples(names, &one, &other, depth),
         (Named(one), Named(other)) if names.is_record(&one) && names.is_record(&other) => {
             spread(names, other, WrittenRecord { spreads: vec![one], ..WrittenRecord::default() }, depth)
         }
@@ -138,29 +142,63 @@ fn spread(
     if said { Ok(Written::Record(record)) } else { Err(Written::Record(record)) }
 }
 
-/// Positions in which elements of both may stand.
+/// Positions in which elements of both may stand. They have labels if one of the two has a label for each.
 fn tuples(
     names: &mut dyn Names,
-    mut one: Vec<WrittenPosition>,
-    mut other: Vec<WrittenPosition>,
+    one: &[WrittenPosition],
+    other: &[WrittenPosition],
     depth: usize,
 ) -> Result<Written, Written> {
-    let least = |positions: &[WrittenPosition]| positions.iter().filter(|position| position.required).count();
-    let most = one.len().min(other.len());
-    if least(&one).max(least(&other)) > most {
+    let least = |positions: &[WrittenPosition]| positions.iter().filter(|own| own.is_required()).count();
+    let (of_one, of_other) = (WrittenPosition::fixed(one), WrittenPosition::fixed(other));
+    let rests = (WrittenPosition::rest_of(one), WrittenPosition::rest_of(other));
+    let many = match rests {
+        (None, None) => of_one.min(of_other),
+        (None, Some(_)) => of_one,
+        (Some(_), None) => of_other,
+        (Some(_), Some(_)) => of_one.max(of_other),
+    };
+    if least(one).max(least(other)) > many {
         // No list has both.
-        return Err(Written::Tuple(one));
+        return Err(Written::Tuple(one.to_vec()));
     }
-    one.truncate(most);
-    other.truncate(most);
+    let all = many + usize::from(rests.0.is_some() && rests.1.is_some());
+    // A label of a rest would be that of several positions where the other tuple has some of their own.
+    let has_labels = |positions: &[WrittenPosition], fixed: usize| {
+        fixed >= many && positions.len() >= all && positions.iter().all(|position| position.label.is_some())
+    };
+    let labelled = match (has_labels(one, of_one), has_labels(other, of_other)) {
+        (true, _) => Some(one),
+        (false, true) => Some(other),
+        (false, false) => None,
+    };
+    let label = |place: usize| labelled.and_then(|positions| positions.get(place)?.label.clone());
     let mut said = true;
-    for (own, position) in one.iter_mut().zip(other) {
-        own.required |= position.required;
-        let both = meet_at(names, std::mem::replace(&mut own.shape, Written::Any), position.shape, depth);
+    let mut met = Vec::new();
+    for place in 0..all {
+        let (Some(one), Some(other)) =
+            (WrittenPosition::of_element(one, place), WrittenPosition::of_element(other, place))
+        else {
+            break;
+        };
+        let both = meet_at(names, one.shape.clone(), other.shape.clone(), depth);
         said &= both.is_ok();
-        own.shape = both.unwrap_or_else(|wider| wider);
+        let presence = match place {
+            place if place >= many => Presence::Rest,
+            _ if one.is_required() || other.is_required() => Presence::Required,
+            _ => Presence::Optional,
+        };
+        // What has no label has no documentation.
+        let documentation = [one, other].into_iter().find(|position| !position.documentation.is_empty());
+        let documentation = documentation.filter(|_| labelled.is_some());
+        met.push(WrittenPosition {
+            label: label(place),
+            documentation: documentation.map(|position| position.documentation.clone()).unwrap_or_default(),
+            presence,
+            shape: both.unwrap_or_else(|wider| wider),
+        });
     }
-    if said { Ok(Written::Tuple(one)) } else { Err(Written::Tuple(one)) }
+    if said { Ok(Written::Tuple(met)) } else { Err(Written::Tuple(met)) }
 }
 
 fn records(

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{NamedShape, Position, Record, RecordField, Shape, ShapeIndex};
+use mcp_protocol_machine::protocol::{
+    NamedShape, Position, Presence, Record, RecordField, Shape, ShapeIndex,
+};
 use mcp_protocol_machine::shape::hides;
 
 use super::circles::cut;
@@ -203,18 +205,26 @@ fn joined_tuples(one: &[WrittenPosition], other: &[WrittenPosition]) -> Vec<Writ
     let label = |tuple: &[WrittenPosition], place: usize| {
         tuple.get(place).and_then(|position| position.label.clone())
     };
-    let length = one.len().max(other.len());
+    let fixed = WrittenPosition::fixed(one).max(WrittenPosition::fixed(other));
+    let rests = [WrittenPosition::rest_of(one), WrittenPosition::rest_of(other)];
+    let length = fixed + usize::from(rests.iter().any(Option::is_some));
     let has_labels = (0..length).all(|place| label(one, place) == label(other, place));
     let joined = (0..length).map(|place| {
-        let both = one.get(place).zip(other.get(place));
-        let of_one = one.get(place).or(other.get(place));
-        let shapes =
-            one.get(place).into_iter().chain(other.get(place)).map(|position| position.shape.clone());
+        let parts = match place == fixed {
+            true => rests,
+            false => [one, other].map(|positions| WrittenPosition::of_element(positions, place)),
+        };
+        let parts: Vec<&WrittenPosition> = parts.into_iter().flatten().collect();
+        let presence = match parts.as_slice() {
+            _ if place == fixed => Presence::Rest,
+            [one, other] if one.is_required() && other.is_required() => Presence::Required,
+            _ => Presence::Optional,
+        };
         WrittenPosition {
             label: label(one, place).filter(|_| has_labels),
-            documentation: of_one.map(|position| position.documentation.clone()).unwrap_or_default(),
-            required: both.is_some_and(|(one, other)| one.required && other.required),
-            shape: Written::union(shapes.collect()),
+            documentation: parts.first().map(|first| first.documentation.clone()).unwrap_or_default(),
+            presence,
+            shape: Written::union(parts.iter().map(|position| position.shape.clone()).collect()),
         }
     });
     joined.collect()
@@ -277,7 +287,7 @@ impl Tables {
             Written::Tuple(positions) => {
                 let position = |position: &WrittenPosition| {
                     let label = position.label.clone().map(Into::into);
-                    Position::new(label, position.required, self.shape(&position.shape, depth))
+                    Position::new(label, position.presence, self.shape(&position.shape, depth))
                 };
                 Shape::Tuple(positions.iter().map(position).collect())
             }

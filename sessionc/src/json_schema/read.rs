@@ -5,7 +5,7 @@ use std::ptr;
 
 use mcp_protocol_compiler::lexer::is_word;
 use mcp_protocol_compiler::parser::words::is_reserved;
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Literal, Presence};
 
 use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
 use super::meet::{Names, meet};
@@ -252,31 +252,39 @@ impl<'s> SchemaReader<'s> {
     }
 
     fn array(&mut self, schema: &'s Tree) -> Written {
-        if let Some(TupleSchema { positions, least }) = TupleSchema::of(schema) {
-            return self.tuple(positions, least);
+        if let Some(tuple) = TupleSchema::of(schema) {
+            return self.tuple(&tuple);
         }
         let items = match schema.get("items") {
             Some(Tree::List(_)) => {
                 self.leave_out("items");
                 None
             }
-            // Behind `prefixItems` it is the schema of the others alone.
-            items => items.filter(|_| schema.get("prefixItems").is_none()),
+            items => items,
         };
         Written::List(Box::new(items.map_or(Written::Any, |items| self.inside("items", items))))
     }
 
-    fn tuple(&mut self, positions: &'s [Tree], least: usize) -> Written {
+    fn tuple(&mut self, tuple: &TupleSchema<'s>) -> Written {
         let title = |position: &Tree| {
             position.get("title")?.as_text().filter(|text| is_word(text)).map(str::to_owned)
         };
-        let titles: BTreeSet<String> = positions.iter().filter_map(title).collect();
-        let are_labels = titles.len() == positions.len();
-        let written = positions.iter().enumerate().map(|(place, position)| {
-            let label = title(position).filter(|_| are_labels);
+        let mut titles: Vec<Option<String>> = tuple.positions.iter().map(title).collect();
+        // A rest without a title has a label where the others have one.
+        titles.extend(tuple.rest.map(|rest| title(rest).or_else(|| Some("rest".to_owned()))));
+        let different: BTreeSet<&String> = titles.iter().flatten().collect();
+        let are_labels = different.len() == titles.len();
+        let all = tuple.positions.iter().chain(tuple.rest).zip(titles).enumerate();
+        let written = all.map(|(place, (position, title))| {
+            let label = title.filter(|_| are_labels);
+            let presence = match place {
+                place if place == tuple.positions.len() => Presence::Rest,
+                place if place < tuple.least => Presence::Required,
+                _ => Presence::Optional,
+            };
             let shape = self.inside(label.as_ref().unwrap_or(&place.to_string()), position);
             let documentation = if label.is_some() { lines(position) } else { Vec::new() };
-            WrittenPosition { label, documentation, required: place < least, shape }
+            WrittenPosition { label, documentation, presence, shape }
         });
         Written::Tuple(written.collect())
     }
@@ -338,7 +346,7 @@ impl<'s> SchemaReader<'s> {
                 let positions = elements.iter().map(|element| WrittenPosition {
                     label: None,
                     documentation: Vec::new(),
-                    required: true,
+                    presence: Presence::Required,
                     shape: self.value(element),
                 });
                 (Written::Tuple(positions.collect()), true)
@@ -435,15 +443,17 @@ impl Names for SchemaReader<'_> {
     }
 }
 
-/// The positions of a list that has no other elements.
+/// The positions of a list, and its other elements.
 struct TupleSchema<'s> {
     positions: &'s [Tree],
     /// How many of them must be there.
     least: usize,
+    /// What stands behind them, if something may.
+    rest: Option<&'s Tree>,
 }
 
 impl<'s> TupleSchema<'s> {
-    /// What a schema of lists says of their positions, if it permits no element behind these.
+    /// What a schema of lists says of their positions, if it has some or permits no elements.
     fn of(schema: &'s Tree) -> Option<TupleSchema<'s>> {
         // Older drafts have the positions in `items`.
         let (positions, others) = match (schema.get("prefixItems"), schema.get("items")) {
@@ -452,11 +462,17 @@ impl<'s> TupleSchema<'s> {
             (None, others) => (&[][..], others),
         };
         let most = number(schema, "maxItems").filter(|most| *most <= positions.len());
-        if most.is_none() && others != Some(&Tree::Bool(false)) {
+        let rest = match others {
+            _ if most.is_some() => None,
+            Some(Tree::Bool(false)) => None,
+            others => Some(others.unwrap_or(&Tree::Bool(true))),
+        };
+        if rest.is_some() && positions.is_empty() {
             return None;
         }
         let positions = positions.get(..most.unwrap_or(positions.len())).unwrap_or(positions);
-        Some(TupleSchema { positions, least: number(schema, "minItems").unwrap_or(0).min(positions.len()) })
+        let least = number(schema, "minItems").unwrap_or(0).min(positions.len());
+        Some(TupleSchema { positions, least, rest })
     }
 
     /// Whether a keyword of a schema is in its tuple.
@@ -467,7 +483,11 @@ impl<'s> TupleSchema<'s> {
             None => OF_LISTS.iter().any(|key| schema.get(key).is_some()),
         };
         let Some(tuple) = TupleSchema::of(schema).filter(|_| has_lists) else { return false };
-        key != "minItems" || number(schema, key).is_some_and(|least| least <= tuple.positions.len())
+        match key {
+            "minItems" => number(schema, key).is_some_and(|least| least <= tuple.positions.len()),
+            "maxItems" => tuple.rest.is_none(),
+            _ => true,
+        }
     }
 }
 

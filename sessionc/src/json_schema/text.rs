@@ -1,7 +1,7 @@
 //! Items as text.
 
 use mcp_protocol_compiler::lexer::quote;
-use mcp_protocol_machine::protocol::Literal;
+use mcp_protocol_machine::protocol::{Literal, Presence};
 
 use super::item::{Item, Written, WrittenField, WrittenPosition, WrittenRecord};
 use super::union_names;
@@ -63,17 +63,18 @@ fn part(variants: &VariantNames, written: &Written) -> String {
 }
 
 fn tuple(variants: &VariantNames, positions: &[WrittenPosition]) -> String {
-    let is_like_a_list = matches!(positions, [only] if only.label.is_none() && only.required);
+    let is_like_a_list = matches!(positions, [only] if only.label.is_none() && only.is_required());
     let positions = positions.iter().map(|position| {
-        let mark = if position.required { "" } else { "?" };
+        let mark = if position.presence == Presence::Optional { "?" } else { "" };
+        let dots = if position.presence == Presence::Rest { "..." } else { "" };
         match &position.label {
             Some(label) => {
                 let lines = documentation(&position.documentation, "");
                 let line = if lines.is_empty() { "" } else { "\n" };
-                format!("{line}{lines}{}{mark}: {}", key(label), shape(variants, &position.shape))
+                format!("{line}{lines}{dots}{}{mark}: {}", key(label), shape(variants, &position.shape))
             }
-            None if position.required => shape(variants, &position.shape),
-            None => format!("{}?", part(variants, &position.shape)),
+            None if position.is_required() => shape(variants, &position.shape),
+            None => format!("{dots}{}{mark}", part(variants, &position.shape)),
         }
     });
     format!("[{}{}]", positions.collect::<Vec<_>>().join(", "), if is_like_a_list { "," } else { "" })

@@ -340,7 +340,10 @@ fn open_payload(tokens: &[Token]) -> Option<&[Token]> {
 fn shape<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
     let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
     let within = OpenBrackets::around(tokens);
+    let has_labels = |within: &OpenBrackets| within.kind == Kind::OpenBracket && within.has_labels;
     match last.kind {
+        // The rest of a tuple has a label where the others have one.
+        Kind::Dot if within.as_ref().is_some_and(has_labels) => CompletionPlace::Nothing,
         Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Dot => {
             CompletionPlace::Shape
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{
-    KeyIndex, KeyPlace, Kind, Literal, Message, MessageIndex, Path, Payload, Protocol, Shape, Side, Text,
-    position,
+    KeyIndex, KeyPlace, Kind, Literal, Message, MessageIndex, Path, Payload, Position, Protocol, Shape, Side,
+    Text, position,
 };
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
@@ -196,7 +196,7 @@ pub(crate) fn small_value(protocol: &Protocol, shape: &Shape) -> Option<Value> {
 fn part<'p>(protocol: &'p Protocol, shape: &'p Shape, key: &str) -> Option<&'p Shape> {
     match (followed(protocol, shape)?, position(key)) {
         (Shape::List(of), Some(_)) | (Shape::Map(of), _) => Some(of),
-        (Shape::Tuple(positions), Some(place)) => Some(&positions.get(place)?.shape),
+        (Shape::Tuple(positions), Some(place)) => Some(&Position::of_element(positions, place)?.shape),
         (Shape::Record(record), _) => Some(&record.field(key)?.shape),
         _ => None,
     }
@@ -207,6 +207,9 @@ pub(crate) fn get<'v>(value: Option<&'v Value>, path: &[Text]) -> Option<&'v Val
     path.iter().try_fold(value?, |value, key| value.get(&**key).or_else(|| value.get(position(key)?)))
 }
 
+/// How many elements a tuple with a rest is given before the one that a path leads to.
+const MOST_ELEMENTS: usize = 100;
+
 /// Gives the tuples on a path the positions before those that it leads to.
 fn lengthen(protocol: &Protocol, shape: &Shape, value: &mut Value, path: &[Text]) {
     let (mut shape, mut value) = (shape, value);
@@ -214,7 +217,9 @@ fn lengthen(protocol: &Protocol, shape: &Shape, value: &mut Value, path: &[Text]
         if let (Some(Shape::Tuple(positions)), Some(place)) = (followed(protocol, shape), position(key))
             && let Value::Array(elements) = &mut *value
         {
-            for position in positions.iter().take(place).skip(elements.len()) {
+            let last = place.min(MOST_ELEMENTS);
+            let before = (elements.len()..last).map_while(|place| Position::of_element(positions, place));
+            for position in before {
                 elements.push(small_value(protocol, &position.shape).unwrap_or_default());
             }
         }

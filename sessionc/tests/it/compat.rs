@@ -108,6 +108,13 @@ fn a_changed_tuple_is_shown_as_it_is_written() {
         "shape `Note`\n    was `[text: string, times?: int | string]`, is `[line: string, times: int]`   [breaks the \
          old client with the new server]\n"
     );
+    fs::write(folder.join("new.session"), note("[text: string, ...times: int | string]")).unwrap();
+    let (_, out, _) = run(&folder, &["diff", "old.session", "new.session"]);
+    assert_eq!(
+        out,
+        "shape `Note`\n    was `[text: string, times?: int | string]`, is `[text: string, ...times: int | string]`   \
+         [breaks the new client with the old server]\n"
+    );
     // Other labels are a change of the text that breaks nothing.
     fs::write(folder.join("new.session"), note("[line: string, times?: int | string]")).unwrap();
     let (_, out, _) = run(&folder, &["diff", "old.session", "new.session"]);

@@ -16,6 +16,7 @@ mod late_refusals;
 mod left_behind;
 mod lsp;
 mod note;
+mod ovsdb;
 mod patterns;
 mod payloads_in_place;
 mod positions;

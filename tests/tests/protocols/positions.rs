@@ -11,7 +11,8 @@ mod chain {
 }
 
 use chain::types::{
-    BalanceParams, Block, BlockNumberParams, CallParams, CallParamsOverrides, ChainIdParams, Filter, Proof,
+    BalanceParams, Block, BlockNumberParams, CallParams, CallParamsOverrides, ChainIdParams, Filter,
+    InvokeParams, InvokedResult, InvokedResultItem, InvokedResultItemValue, InvokedResultItemValue2, Proof,
     SendParams, StorageParams, SubscribeParams, SubscribeParamsValue, SubscribeParamsValue2, Transaction,
     UnsubscribeParams,
 };
@@ -87,6 +88,39 @@ fn what_does_not_fit_says_where() {
     assert_eq!(error::<Proof>(proof(json!([5]))), "storage[0]: expected a list of 2 elements, found 5");
 }
 
+#[test]
+fn what_stands_behind_the_positions_is_the_last_field() {
+    let invoke = || InvokeParams::new("run").second(7);
+    let to = |address: &str| Transaction::new(address);
+    let all = invoke().rest([to("0x1"), to("0x2")]);
+    let written = json!(["run", 7, { "to": "0x1" }, { "to": "0x2" }]);
+    assert_eq!(to_value(&all).unwrap(), written);
+    assert_eq!(from_value::<InvokeParams>(written).unwrap(), all);
+    for (params, written) in [(invoke(), json!(["run", 7])), (InvokeParams::new("run"), json!(["run"]))] {
+        assert_eq!(to_value(&params).unwrap(), written);
+        assert_eq!(from_value::<InvokeParams>(written).unwrap(), params);
+    }
+    let gap = to_value(InvokeParams::new("run").rest([to("0x1")])).unwrap_err().to_string();
+    assert_eq!(gap, "[1] is absent and [2] is not: only the last positions may be absent");
+    // Positions are filled from the left.
+    assert_eq!(
+        error::<InvokeParams>(json!(["run", { "to": "0x1" }])),
+        "[1]: expected a whole number, found an object"
+    );
+    assert_eq!(
+        error::<InvokeParams>(json!(["run", 7, { "to": "0x1" }, { "to": 2 }])),
+        "[3].to: expected a string, found 2"
+    );
+    assert_eq!(error::<InvokeParams>(json!([])), "[0]: expected a string, found nothing");
+    assert_eq!(error::<InvokeParams>(json!(1)), "expected a list of at least 1 element, found 1");
+
+    let failed = InvokedResultItemValue2::new().rest([1.into(), "why".into()]);
+    let read: InvokedResult = from_value(json!([["ok"], ["failed", 1, "why"], ["failed"]])).unwrap();
+    let none = InvokedResultItemValue2::new();
+    assert_eq!(read[1..], [InvokedResultItem::Failed(failed), InvokedResultItem::Failed(none)]);
+    assert_eq!(to_value(read).unwrap(), json!([["ok"], ["failed", 1, "why"], ["failed"]]));
+}
+
 struct Chain;
 
 impl server::Handler for Chain {
@@ -108,6 +142,10 @@ impl server::Handler for Chain {
 
     async fn call(&self, _: server::Context, params: CallParams) -> Result<String, RpcError> {
         Ok(params.block.map_or("nothing".to_owned(), |block| block.to_string()))
+    }
+
+    async fn invoke(&self, _: server::Context, params: InvokeParams) -> Result<InvokedResult, RpcError> {
+        Ok(params.rest.iter().map(|_| InvokedResultItemValue::new().into()).collect())
     }
 
     async fn send(&self, _: server::Context, params: SendParams) -> Result<String, RpcError> {

@@ -202,6 +202,8 @@ fn what_does_not_fit_says_where() {
         error::<RunResult>(json!({ "content": [null, { "type": "text" }] })),
         "content[1].text: expected a string, found nothing"
     );
+    let unknown = error::<RunResult>(json!({ "content": [null, { "type": "unknown" }] }));
+    assert!(unknown.starts_with("content[1].type: expected \"text\""), "{unknown}");
     assert_eq!(error::<Role>(json!("me")), "expected \"user\" or \"assistant\", found \"me\"");
     assert_eq!(error::<Tool>(json!([])), "expected an object `Tool`, found a list");
     assert_eq!(

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::Literal;
 
 use super::leaves::literals;
 use super::objects::{Case, Objects, Written};
-use crate::declarations::{DeclaredShape, Form};
+use crate::declarations::{DeclaredShape, Form, Position};
 
 /// The alternatives of a receiver, or those of a sender that come before one of its own.
 pub(super) struct Alternatives<'a> {
@@ -40,7 +40,7 @@ impl<'a> Alternatives<'a> {
         let mut of_leaves = Vec::new();
         for leaf in &leaves {
             let mut of_leaf = Vec::new();
-            for part in leaf.parts() {
+            for part in leaf.parts().into_iter().filter(|part| !part.is_rest) {
                 if let Some(literals) = literals(shapes, part.form) {
                     of_leaf.push(LiteralField {
                         name: part.name,
@@ -80,7 +80,8 @@ impl<'a> Alternatives<'a> {
             | (Some(Form::List(_)), true) => true,
             (Some(Form::Record(_)), false) => has_its_literals(),
             (Some(Form::Tuple(positions)), true) => {
-                objects.fields.len() <= positions.len() && has_its_literals()
+                let has_rest = positions.last().is_some_and(Position::is_rest);
+                (has_rest || objects.fields.len() <= positions.len()) && has_its_literals()
             }
             _ => false,
         }

@@ -202,16 +202,15 @@ impl<'a> ShapeWalk<'a> {
             let Some(members) = self.members(list, &case, choosers) else { continue };
             let elements: Vec<Sample> = members.into_iter().map(|(_, value)| value).collect();
             let expected: Vec<ShapePart<'a>> = match chosen {
-                Some(tuple @ Form::Tuple(_)) => tuple.parts(),
-                Some(Form::List(of)) => {
-                    let part = |sent: &SentField<'a>| ShapePart {
-                        name: sent.name,
-                        optional: false,
-                        form: of,
-                        span: None,
-                    };
-                    list.fields.iter().map(part).collect()
+                Some(tuple @ Form::Tuple(_)) => {
+                    let mut parts = tuple.parts();
+                    if let Some(ShapePart { form, span, .. }) = parts.pop_if(|last| last.is_rest) {
+                        let behind = list.fields.iter().skip(parts.len());
+                        parts.extend(behind.map(|sent| element(sent, form, span)));
+                    }
+                    parts
                 }
+                Some(Form::List(of)) => list.fields.iter().map(|sent| element(sent, of, None)).collect(),
                 Some(_) => continue,
                 None => Vec::new(),
             };
@@ -431,6 +430,11 @@ impl<'a> ShapeWalk<'a> {
         };
         self.pairs.find_payload(index, value, is_it)
     }
+}
+
+/// What is expected of an element that is there.
+fn element<'a>(sent: &SentField<'a>, form: &'a Form, span: Option<Span>) -> ShapePart<'a> {
+    ShapePart { name: sent.name, optional: false, is_rest: false, form, span }
 }
 
 /// What a field of an object may be in a case, and where it is declared; nothing if it is not there.

@@ -65,9 +65,10 @@ impl<'a> Objects<'a> {
         alternatives: &[&'a Form],
         places: &'a [String],
     ) -> Option<Vec<Objects<'a>>> {
+        // One more than any of them has positions: all behind it are alike.
+        let longest = alternatives.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
         let sent: Vec<SentField<'a>> = match leaf {
             Form::List(of) => {
-                let longest = alternatives.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
                 let field =
                     |place: &'a String| SentField { name: place, optional: true, form: of, span: None };
                 places.iter().take(longest + 1).map(field).collect()
@@ -79,7 +80,14 @@ impl<'a> Objects<'a> {
                     form: part.form,
                     span: part.span,
                 };
-                leaf.parts().into_iter().map(field).collect()
+                let mut parts = leaf.parts();
+                let rest = parts.pop_if(|last| last.is_rest);
+                let mut sent: Vec<SentField<'a>> = parts.into_iter().map(field).collect();
+                if let Some(ShapePart { form, span, .. }) = rest {
+                    let of_rest = places.iter().take(longest + 1).skip(sent.len());
+                    sent.extend(of_rest.map(|place| SentField { name: place, optional: true, form, span }));
+                }
+                sent
             }
             _ => return None,
         };

@@ -1,6 +1,6 @@
 //! Writes the shapes as rows of a table.
 
-use mcp_protocol_machine::protocol::{Literal, Position, Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{Literal, Position, Presence, Protocol, Record, Shape};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -78,11 +78,13 @@ fn alternatives(shapes: &[Shape], names: &ConstantNames) -> TokenStream {
 
 fn position(position: &Position, names: &ConstantNames) -> TokenStream {
     let shape = shape(&position.shape, names);
-    match (position.label.as_deref(), position.required) {
-        (None, true) => quote!([#shape]),
-        (None, false) => quote!([#shape ?]),
-        (Some(label), true) => quote!([#label: #shape]),
-        (Some(label), false) => quote!([#label?: #shape]),
+    match (position.label.as_deref(), position.presence) {
+        (None, Presence::Required) => quote!([#shape]),
+        (None, Presence::Optional) => quote!([#shape ?]),
+        (None, Presence::Rest) => quote!([.. #shape]),
+        (Some(label), Presence::Required) => quote!([#label: #shape]),
+        (Some(label), Presence::Optional) => quote!([#label?: #shape]),
+        (Some(label), Presence::Rest) => quote!([#label: .. #shape]),
     }
 }
 

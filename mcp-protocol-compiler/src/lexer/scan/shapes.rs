@@ -99,7 +99,7 @@ impl ShapeBraces {
                 | Kind::Comma
                 | Kind::Ampersand
         );
-        if !may_go_on {
+        if !may_go_on && !is_of_dots(tokens, tokens.len() - 1) {
             return false;
         }
         let begins = self.begins_before(tokens, word);
@@ -153,11 +153,19 @@ impl ShapeBraces {
                 }
                 Kind::Bar | Kind::OpenBracket | Kind::CloseBracket | Kind::Open | Kind::Close => {}
                 Kind::Ampersand | Kind::Colon | Kind::Comma | Kind::Question => {}
+                Kind::Dot if is_of_dots(tokens, index) => {}
                 _ => return false,
             }
         }
         false
     }
+}
+
+/// Whether a token is one of several dots, as before the rest of a tuple, or one character that shows three.
+fn is_of_dots(tokens: &[Token], index: usize) -> bool {
+    let is_dot = |index: usize| tokens.get(index).is_some_and(|token| token.kind == Kind::Dot);
+    let is_wide = tokens.get(index).is_some_and(|token| token.end - token.start > 1);
+    is_dot(index) && (is_wide || is_dot(index + 1) || index.checked_sub(1).is_some_and(is_dot))
 }
 
 /// Whether braces begin behind these tokens that other languages have there: `struct Name {`, `import {`,

@@ -256,3 +256,19 @@ fn what_follows_a_named_variant_may_be_a_record() {
 fn a_condition_may_be_called_as_what_declares_roles() {
     correct("A = rec A . ( ?A . End )\n\nnotification A \"\" if client\n");
 }
+
+#[test]
+fn a_record_stands_behind_the_dots_of_a_rest() {
+    for shape in [
+        "[int, ...{ a: int }]",
+        "[int, ...{}]",
+        "[(int)?, ...{ ..rest }, ]",
+        "[a: int, ...b: {}]",
+        "[int, ...[{}]]",
+    ] {
+        let tree = correct(&format!("type A = {shape}"));
+        assert!(matches!(tree.items.as_slice(), [Item { kind: ItemKind::Shape { .. }, .. }]), "{tree:?}");
+        correct(&format!("notification A \"a\" ({shape})"));
+        correct(&format!("type A = [int, {shape}, ...{{}}]\nA = !B . End"));
+    }
+}

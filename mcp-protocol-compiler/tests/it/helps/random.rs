@@ -102,12 +102,12 @@ fn shape(depth: usize, random: &mut Random) -> String {
     }
 }
 
-/// Positions with labels or without, of which the last ones may be absent.
+/// Positions with labels or without, of which the last ones may be absent, and perhaps a rest.
 fn tuple(depth: usize, random: &mut Random) -> String {
     let (many, required, has_labels) = (1 + random.below(3), random.below(4), random.below(2) == 0);
     let labels = ["name", "type", "request", "\"x-note\""];
     let first = random.below(labels.len());
-    let positions: Vec<String> = (0..many)
+    let mut positions: Vec<String> = (0..many)
         .map(|place| {
             let (mark, shape) = (if place < required { "" } else { "?" }, shape(depth - 1, random));
             match has_labels {
@@ -116,6 +116,10 @@ fn tuple(depth: usize, random: &mut Random) -> String {
             }
         })
         .collect();
+    if random.below(3) == 0 {
+        let label = if has_labels { "others: " } else { "" };
+        positions.push(format!("...{label}{}", shape(depth - 1, random)));
+    }
     let comma = ["", ","][random.below(2)];
     format!("[{}{comma}]", positions.join(", "))
 }

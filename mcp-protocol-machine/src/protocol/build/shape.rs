@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::protocol::shape::ShapePlace;
-use crate::protocol::{List, Literal, NamedShape, Of, Position, Record, RecordField, Shape, Text};
+use crate::protocol::{List, Literal, NamedShape, Of, Position, Presence, Record, RecordField, Shape, Text};
 
 impl NamedShape {
     /// A shape by its name.
@@ -96,28 +96,38 @@ impl RecordField {
 }
 
 impl Position {
-    /// A position, which must be there if it is required.
-    pub const fn new(label: Option<Text>, required: bool, shape: Shape) -> Position {
-        Position { label, required, shape }
+    /// A position.
+    pub const fn new(label: Option<Text>, presence: Presence, shape: Shape) -> Position {
+        Position { label, presence, shape }
     }
 
     /// A constant position without a label that must be there.
     pub const fn required(shape: Shape) -> Position {
-        Position::new(None, true, shape)
+        Position::new(None, Presence::Required, shape)
     }
 
     /// A constant position without a label that may be absent.
     pub const fn optional(shape: Shape) -> Position {
-        Position::new(None, false, shape)
+        Position::new(None, Presence::Optional, shape)
     }
 
     /// A constant position with a label that must be there.
     pub const fn required_as(label: &'static str, shape: Shape) -> Position {
-        Position::new(Some(Cow::Borrowed(label)), true, shape)
+        Position::new(Some(Cow::Borrowed(label)), Presence::Required, shape)
     }
 
     /// A constant position with a label that may be absent.
     pub const fn optional_as(label: &'static str, shape: Shape) -> Position {
-        Position::new(Some(Cow::Borrowed(label)), false, shape)
+        Position::new(Some(Cow::Borrowed(label)), Presence::Optional, shape)
+    }
+
+    /// A constant position without a label that stands for any number of elements.
+    pub const fn rest(shape: Shape) -> Position {
+        Position::new(None, Presence::Rest, shape)
+    }
+
+    /// A constant position with a label that stands for any number of elements.
+    pub const fn rest_as(label: &'static str, shape: Shape) -> Position {
+        Position::new(Some(Cow::Borrowed(label)), Presence::Rest, shape)
     }
 }

@@ -63,9 +63,18 @@ fn random_tuple(random: &mut Random, depth: usize, shapes: u16, unions: bool) ->
             0 => Shape::Literal(literal(random)),
             _ => shape(random, depth, shapes, unions),
         };
-        Position::new(None, place < required, shape)
+        let presence = if place < required { Presence::Required } else { Presence::Optional };
+        Position::new(None, presence, shape)
     });
-    tuple(positions.collect())
+    let mut positions: Vec<Position> = positions.collect();
+    if random.chance(40) {
+        let shape = match random.below(4) {
+            0 => Shape::Literal(literal(random)),
+            _ => shape(random, depth, shapes, unions),
+        };
+        positions.push(Position::rest(shape));
+    }
+    tuple(positions)
 }
 
 fn tables(random: &mut Random, unions: bool) -> Protocol {
@@ -86,6 +95,16 @@ fn value(random: &mut Random, depth: usize) -> Value {
             let names = NAMES.into_iter().filter(|_| random.chance(50)).collect::<Vec<_>>();
             names.into_iter().map(|name| (name.to_owned(), value(random, depth - 1))).collect()
         }
+    }
+}
+
+/// A value that a shape does not take, if no union is in it: a list fits none of these shapes, and in place of a list there is
+/// a text.
+fn wrong_for(protocol: &Protocol, shape: &Shape) -> Value {
+    match shape {
+        Shape::Named(index) => wrong_for(protocol, &protocol.shape(*index).unwrap().shape),
+        Shape::List(_) | Shape::Tuple(_) => json!("wrong"),
+        _ => json!([]),
     }
 }
 
@@ -111,7 +130,8 @@ fn places<'p>(
     if let (Shape::Tuple(positions), Value::Array(elements)) = (shape, value) {
         for (place, element) in elements.iter().enumerate() {
             let path = [&*path, &[place.to_string()]].concat();
-            places(protocol, &positions[place].shape, element, path, found);
+            let position = Position::of_element(positions, place).unwrap();
+            places(protocol, &position.shape, element, path, found);
         }
     }
 }
@@ -127,7 +147,7 @@ fn written(path: &[String]) -> String {
 
 #[test]
 fn a_sample_has_its_shape_and_a_mistake_in_it_is_named() {
-    let (mut samples, mut mistakes) = (0, 0);
+    let (mut samples, mut mistakes, mut rests) = (0, 0, 0);
     for seed in 0..3000 {
         let mut random = Random::new(seed);
         let tables = tables(&mut random, seed % 3 == 0);
@@ -144,15 +164,28 @@ fn a_sample_has_its_shape_and_a_mistake_in_it_is_named() {
         for (path, shape) in all {
             let pointer: String = path.iter().map(|key| format!("/{key}")).collect();
             let mut changed = value.clone();
-            // A list fits none of these shapes, and a list itself is replaced by a text.
-            let is_list = matches!(shape, Shape::List(_) | Shape::Tuple(_));
-            let wrong = if is_list { json!("wrong") } else { json!([]) };
-            *changed.pointer_mut(&pointer).unwrap() = wrong;
+            *changed.pointer_mut(&pointer).unwrap() = wrong_for(&tables, shape);
             assert_eq!(mismatch(&tables, &root, &changed).path, written(&path), "seed {seed}: {changed}");
             mistakes += 1;
             if let Shape::Tuple(positions) = shape {
                 let mut changed = value.clone();
                 let elements = changed.pointer_mut(&pointer).unwrap().as_array_mut().unwrap();
+                if let Some(rest) = positions.last().filter(|last| last.presence == Presence::Rest) {
+                    // Elements that the rest takes, and one that it does not. An absent position would take the first.
+                    let none_absent = elements.len() + 1 == positions.len();
+                    let Some(of_rest) = sample(&tables, &rest.shape).filter(|_| none_absent) else {
+                        continue;
+                    };
+                    let last = elements.len() + random.below(3);
+                    elements.resize(last, serde_json::from_str(&of_rest).unwrap());
+                    assert_eq!(verdict(&tables, &root, &changed), "fits", "seed {seed}: {changed}");
+                    let elements = changed.pointer_mut(&pointer).unwrap().as_array_mut().unwrap();
+                    elements.push(wrong_for(&tables, &rest.shape));
+                    let named = format!("{}[{last}]", written(&path));
+                    assert_eq!(mismatch(&tables, &root, &changed).path, named, "seed {seed}: {changed}");
+                    rests += 1;
+                    continue;
+                }
                 elements.resize(positions.len() + 1, json!(null));
                 // An element between may lack its shape as well.
                 let mismatch = mismatch(&tables, &root, &changed);
@@ -172,7 +205,10 @@ fn a_sample_has_its_shape_and_a_mistake_in_it_is_named() {
             }
         }
     }
-    assert!(samples > 1500 && mistakes > 2000, "{samples} samples, {mistakes} mistakes");
+    assert!(
+        samples > 1500 && mistakes > 2000 && rests > 50,
+        "{samples} samples, {mistakes} mistakes, {rests} rests"
+    );
 }
 
 /// Whether a value has a shape, where any alternative of a union will do.
@@ -183,10 +219,17 @@ fn fits_some(protocol: &Protocol, shape: &Shape, value: &Value, depth: usize) ->
         (Shape::Named(index), value) => fits(&protocol.shape(*index).unwrap().shape, value),
         (Shape::List(of), Value::Array(elements)) => elements.iter().all(|element| fits(of, element)),
         (Shape::Tuple(positions), Value::Array(elements)) => {
-            let required = positions.iter().filter(|position| position.required).count();
-            let mut pairs = positions.iter().zip(elements);
-            (required..=positions.len()).contains(&elements.len())
-                && pairs.all(|(position, element)| fits(&position.shape, element))
+            let required =
+                positions.iter().filter(|position| position.presence == Presence::Required).count();
+            let of = |place: usize| match positions.get(place) {
+                Some(position) => Some(position),
+                None => positions.last().filter(|last| last.presence == Presence::Rest),
+            };
+            elements.len() >= required
+                && elements
+                    .iter()
+                    .enumerate()
+                    .all(|(place, element)| of(place).is_some_and(|position| fits(&position.shape, element)))
         }
         (Shape::Map(of), Value::Object(members)) => members.values().all(|member| fits(of, member)),
         (Shape::Record(record), Value::Object(members)) => record.fields.iter().all(|field| {

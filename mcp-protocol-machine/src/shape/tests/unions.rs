@@ -225,10 +225,11 @@ fn literals_and_the_number_of_elements_tell_tuples_apart() {
 #[test]
 fn a_tuple_hides_those_with_as_many_elements_and_no_list() {
     let none = protocol(vec![]);
+    let of_position = |required, shape: &Shape| {
+        Position::new(None, if required { Presence::Required } else { Presence::Optional }, shape.clone())
+    };
     let of = |positions: &[(bool, Shape)]| {
-        tuple(
-            positions.iter().map(|(required, shape)| Position::new(None, *required, shape.clone())).collect(),
-        )
+        tuple(positions.iter().map(|(required, shape)| of_position(*required, shape)).collect())
     };
     let (text, x, y) = (Shape::Text, Shape::literal("x"), Shape::literal("y"));
     let hides = |earlier: &Shape, later: &Shape| hides(&none, earlier, later);
@@ -241,4 +242,48 @@ fn a_tuple_hides_those_with_as_many_elements_and_no_list() {
     assert!(!hides(&of(&[(true, x.clone())]), &of(&[(true, text)])));
     assert!(!hides(&of(&[(true, x.clone())]), &of(&[(true, y)])));
     assert!(hides(&of(&[(true, Shape::Any), (false, x)]), &of(&[(true, Shape::Any)])));
+}
+
+#[test]
+fn a_tuple_with_a_rest_is_chosen_by_its_other_positions() {
+    let none = protocol(vec![]);
+    let (x, y) = (|| Position::required(Shape::literal("x")), || Position::required(Shape::literal("y")));
+    let (of_int, of_x) = (|| Position::rest(Shape::Int), || Position::rest(Shape::literal("x")));
+    let either = union(vec![tuple(vec![x(), of_int()]), tuple(vec![y(), of_x()])]);
+    for value in [json!(["x"]), json!(["x", 1, 2]), json!(["y"]), json!(["y", "x", "x"])] {
+        assert_eq!(verdict(&none, &either, &value), "fits");
+    }
+    let says = |value: Value| verdict(&none, &either, &value);
+    assert_eq!(
+        says(json!(["y", "x", 1])),
+        "[2]: expected \"x\", found 1",
+        "a literal of the rest does not decide"
+    );
+    assert_eq!(says(json!(["z", 1])), "[0]: expected \"x\" or \"y\", found \"z\"");
+    assert_eq!(says(json!([])), "[0]: expected \"x\" or \"y\", found nothing");
+
+    let two = || tuple(vec![Position::required(Shape::Text); 2]);
+    let at_least_three = tuple([vec![Position::required(Shape::Text); 3], vec![of_int()]].concat());
+    let by_number = union(vec![two(), at_least_three.clone()]);
+    assert_eq!(verdict(&none, &by_number, &json!(["a", "b", "c", 4, 5])), "fits");
+    assert_eq!(
+        verdict(&none, &by_number, &json!(["a"])),
+        "expected a list of 2 elements or a list of at least 3 elements, found one of 1"
+    );
+
+    let hides = |earlier: &Shape, later: &Shape| hides(&none, earlier, later);
+    let any_number = |position: Position| tuple(vec![position, of_int()]);
+    assert!(hides(&any_number(Position::required(Shape::Text)), &two()) && !hides(&two(), &any_number(x())));
+    assert!(hides(&any_number(Position::required(Shape::Text)), &at_least_three));
+    assert!(!hides(&any_number(x()), &two()) && hides(&any_number(x()), &tuple(vec![x(), y()])));
+    assert!(!hides(&at_least_three, &any_number(x())));
+    let optional_x = any_number(Position::optional(Shape::literal("x")));
+    assert!(!hides(&optional_x, &tuple(vec![of_x()])), "another element may be the first one");
+    assert!(hides(&optional_x, &tuple(vec![])));
+    let all = any_number(Position::optional(Shape::Text));
+    assert!(
+        hides(&all, &list(Shape::Text))
+            && hides(&list(Shape::Text), &all)
+            && !hides(&optional_x, &list(Shape::Text))
+    );
 }

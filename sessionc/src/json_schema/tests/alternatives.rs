@@ -92,7 +92,7 @@ const TITLES: [&str; 12] =
 const TYPES: [&str; 5] = ["string", "integer", "number", "null", "boolean"];
 
 fn schema(random: &mut Random, depth: usize) -> Value {
-    match random.below(if depth == 0 { 4 } else { 10 }) {
+    match random.below(if depth == 0 { 4 } else { 12 }) {
         0 => json!({ "type": TYPES[random.below(TYPES.len())] }),
         1 => {
             let values = json!(["a", "b", 1, -1, true, false]);
@@ -115,6 +115,27 @@ fn schema(random: &mut Random, depth: usize) -> Value {
             json!({ "type": "object", "properties": properties, "required": required })
         }
         8 => json!({ "anyOf": schemas(random, depth - 1) }),
+        9 | 10 => {
+            let positions = schemas(random, depth - 1);
+            let titles = ["at", "of", "to", "at"];
+            let titled = |(place, schema): (usize, Value)| match schema {
+                Value::Object(mut members) if random.below(2) == 0 => {
+                    members.insert("title".to_owned(), json!(titles[place % titles.len()]));
+                    Value::Object(members)
+                }
+                other => other,
+            };
+            let positions: Vec<Value> = positions.into_iter().enumerate().map(titled).collect();
+            let least = random.below(positions.len() + 1);
+            match random.below(3) {
+                0 => json!({ "prefixItems": positions, "items": false, "minItems": least }),
+                1 => json!({ "prefixItems": positions, "minItems": least }),
+                _ => {
+                    let others = schema(random, depth - 1);
+                    json!({ "prefixItems": positions, "items": others, "minItems": least })
+                }
+            }
+        }
         _ => json!({ "allOf": schemas(random, depth - 1) }),
     }
 }

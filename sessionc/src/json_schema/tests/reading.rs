@@ -33,6 +33,32 @@ fn types_are_shapes() {
             "[at?: int]",
         ),
         (r#"{"type":"array","items":false}"#, "[]"),
+        (
+            r#"{"type":"array","prefixItems":[{"type":"string"}],"items":{"type":"integer"},"minItems":1}"#,
+            "[string, ...int]",
+        ),
+        (r#"{"type":"array","prefixItems":[{"type":"string"}]}"#, "[string?, ...any]"),
+        (
+            r#"{"type":"array","items":[{"type":"string"}],"additionalItems":{"enum":["a","b"]}}"#,
+            r#"[string?, ...("a" | "b")]"#,
+        ),
+        (
+            r#"{"prefixItems":[{"title":"db","type":"string"}],"items":{"title":"operations","type":"object"},"minItems":1}"#,
+            "[db: string, ...operations: object]",
+        ),
+        (r#"{"prefixItems":[{"title":"db"}],"minItems":1}"#, "[db: any, ...rest: any]"),
+        (
+            r#"{"allOf":[{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}},{"prefixItems":[true,true],"items":false,"minItems":1}]}"#,
+            "[string, int?]",
+        ),
+        (
+            r#"{"allOf":[{"prefixItems":[{"type":"string"}],"items":{"type":"number"}},{"prefixItems":[true,true,{"type":"integer"}],"minItems":1}]}"#,
+            "[string, number?, int?, ...number]",
+        ),
+        (
+            r#"{"allOf":[{"prefixItems":[{"title":"a"}],"items":{"title":"b","type":"number"}},{"type":"array","items":{"type":"integer"}}]}"#,
+            "[a?: int, ...b: int]",
+        ),
         (r#"{"const":["a",1]}"#, r#"["a", 1]"#),
         (
             r#"{"allOf":[{"type":"array","items":{"type":"string"}},{"prefixItems":[true],"items":false,"minItems":1}]}"#,
@@ -57,6 +83,29 @@ fn types_are_shapes() {
         let whole = format!(r#"{{"$defs":{{"shape":{schema}}}}}"#);
         assert_eq!(shapes(&whole).trim(), format!("type Shape = {shape}"), "{schema}");
     }
+}
+
+#[test]
+fn alternatives_with_a_rest_that_nothing_tells_apart_become_one() {
+    let joined = |one: &str, other: &str| {
+        let whole = format!(r#"{{"$defs":{{"shape":{{"anyOf":[{one},{other}]}}}}}}"#);
+        let text = shapes(&whole);
+        text.lines().find(|line| line.starts_with("type")).unwrap().to_owned()
+    };
+    assert_eq!(
+        joined(
+            r#"{"prefixItems":[{"type":"string"}],"items":{"type":"integer"},"minItems":1}"#,
+            r#"{"prefixItems":[{"type":"null"},{"type":"boolean"}],"items":{"type":"null"},"minItems":1}"#
+        ),
+        "type Shape = [string | null, (int | bool)?, ...(int | null)]"
+    );
+    assert_eq!(
+        joined(
+            r#"{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}"#,
+            r#"{"type":"array","items":{"type":"null"}}"#
+        ),
+        "type Shape = [string | int | null]"
+    );
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl Source for Labelled {
 }
 
 #[test]
-fn a_tuple_has_its_positions_in_front_and_no_others() {
+fn a_tuple_has_its_positions_in_front_and_others_behind_them_if_it_has_a_rest() {
     let written = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$defs": {
@@ -165,7 +165,11 @@ fn a_tuple_has_its_positions_in_front_and_no_others() {
           "$ref": "#/$defs/Deep"
         }
       ],
-      "items": false,
+      "items": {
+        "title": "notes",
+        "description": "What notes is.",
+        "type": "string"
+      },
       "minItems": 1
     },
     "Deep": {
@@ -197,7 +201,7 @@ fn a_tuple_has_its_positions_in_front_and_no_others() {
     }
   }
 }"##;
-    let text = "protocol P \"1\"\ntype Place = [at: string, deep?: Deep]\n\
+    let text = "protocol P \"1\"\ntype Place = [at: string, deep?: Deep, ...notes: string]\n\
                 type Deep = [string?, ([] | [\"x\",])?]\nnotification Tell \"tell\" (Place)\n\
                 client C\nserver S = dual C\nC = *( !Tell . End )\n";
     let mut file = |_: &std::path::Path| Ok(text.as_bytes().to_vec());

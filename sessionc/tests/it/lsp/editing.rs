@@ -44,14 +44,15 @@ async fn every_place_of_a_name_gets_the_new_one() {
         let after = edited(&text, &edits_of(&edit, &editor.uri("a.session")));
         assert!(is_changed.iter().all(|part| after.contains(part)), "{after}");
     }
-    let text = COUNTER.replace("(Amount)", "([first: Amount, last?: Count | Amount])");
+    let text = COUNTER.replace("(Amount)", "([first: Amount, last?: Count | Amount, ...others: Amount])");
     drop(document);
     let document = editor.open("tuple.session", &text).await;
     let at = position(&text, text.find("first: Amount").unwrap() + "first: ".len());
     let edit = renamed(&editor, &document, "tuple.session", at, "Much").await.unwrap();
     let after = edited(&text, &edits_of(&edit, &editor.uri("tuple.session")));
     assert!(
-        after.contains("([first: Much, last?: Count | Much])") && after.contains("type Much ="),
+        after.contains("([first: Much, last?: Count | Much, ...others: Much])")
+            && after.contains("type Much ="),
         "{after}"
     );
     drop(document);
@@ -258,6 +259,10 @@ async fn what_fits_is_proposed() {
         ("type New = [string, (|", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = [a: string, b?: |", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = [a: string, |", vec![]),
+        ("type New = [string, ...|", with(&["Amount", "Count", "New"], &built_in)),
+        ("type New = [string, ...A|", with(&["Amount", "Count", "New"], &built_in)),
+        ("type New = [a: string, ...|", vec![]),
+        ("type New = [a: string, ...b: |", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = { a: [string, int], |", vec![]),
         ("type New = [string |", vec![]),
         ("type New = [string] |", items.to_vec()),

@@ -115,8 +115,11 @@ fn shape(random: &mut Random, depth: usize, names: &[&str]) -> String {
         10 | 11 => format!("[{}]", inner(random)),
         12 => format!("map ({})", inner(random)),
         13 | 14 => {
-            let positions = (0..random.below(4)).map(|_| format!("{},", inner(random)));
-            format!("[{}]", positions.collect::<String>())
+            let many = random.below(4);
+            let positions = (0..many).map(|_| format!("{},", inner(random))).collect::<String>();
+            let has_rest = many > 0 && random.percent(40);
+            let rest = if has_rest { format!("...({})", inner(random)) } else { String::new() };
+            format!("[{positions}{rest}]")
         }
         15 | 16 => {
             let parts: Vec<String> = (0..2 + random.below(2)).map(|_| inner(random)).collect();

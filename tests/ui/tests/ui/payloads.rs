@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mcp_protocol_compiler::{compile, generate};
-use mcp_protocol_machine::protocol::{Literal, Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{Literal, Position, Presence, Protocol, Record, Shape};
 use mcp_protocol_machine::shape::judge;
 use serde_json::{Map, Value, json};
 
@@ -61,9 +61,13 @@ impl Values<'_> {
             Shape::Literal(Literal::Bool(value)) => json!(value),
             Shape::List(of) => (0..self.random.below(3)).map(|_| self.value(of, depth + 1)).collect(),
             Shape::Tuple(positions) => {
-                let required = positions.iter().take_while(|position| position.required).count();
-                let many = required + self.random.below(positions.len() - required + 1);
-                positions.iter().take(many).map(|position| self.value(&position.shape, depth + 1)).collect()
+                let required = positions.iter().take_while(|position| position.is_required()).count();
+                // Of a rest up to three elements.
+                let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
+                let most = positions.len() + if has_rest { 2 } else { 0 };
+                let many = required + self.random.below(most - required + 1);
+                let elements = (0..many).filter_map(|place| Position::of_element(positions, place));
+                elements.map(|position| self.value(&position.shape, depth + 1)).collect()
             }
             Shape::Map(of) => {
                 let keys =
