@@ -194,7 +194,7 @@ impl Observer {
         self.rules.checker().is_permitted(direction(sender), message)
     }
 
-    /// The requests and notifications of a method; several only where conditions tell them apart.
+    /// The requests with this method, and then the notifications; several of one kind only where conditions tell them apart.
     pub fn of_method(&self, method: &str) -> impl Iterator<Item = MessageIndex> {
         [true, false].into_iter().flat_map(move |is_request| self.rules.all_of_method(is_request, method))
     }

@@ -18,7 +18,7 @@ const DEEPEST_TRANSLATED: usize = 16;
 
 /// What a word before brackets, or before a shape, makes of what stands behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Constructor {
+pub(super) enum Constructor {
     /// One of several: words in it are texts.
     Texts,
     /// One of several shapes.
@@ -33,7 +33,7 @@ enum Constructor {
 
 impl Constructor {
     /// What a word means elsewhere.
-    fn of(word: &str) -> Option<Constructor> {
+    pub(super) fn of(word: &str) -> Option<Constructor> {
         Some(match word {
             "enum" | "Enum" | "literal" | "Literal" | "const" | "Const" => Constructor::Texts,
             "oneof" | "oneOf" | "OneOf" | "anyof" | "anyOf" | "AnyOf" | "union" | "Union" => {
@@ -344,15 +344,15 @@ impl Parser<'_> {
         shape
     }
 
-    /// `...string[]`, as TypeScript writes a rest: the shape of each element, whose span has the brackets in it.
-    pub(super) fn list_as_rest(&mut self, mut each: Shape) -> Shape {
+    /// `...string[]`, as TypeScript writes a rest: the shape of each element, whose span has what makes a list of it.
+    pub(super) fn list_as_rest(&mut self, mut each: Shape, list: &str) -> Shape {
         if self.translating == 0 {
             self.name_as_here(&mut each);
         }
         let written = format::shape(&each);
         let written = if matches!(each.kind, ShapeKind::Union(_)) { format!("({written})") } else { written };
         let otherwise = ", the shape of each of these elements";
-        self.say_written(&each, each.span, "`[]` behind the rest of a tuple".to_owned(), written, otherwise);
+        self.say_written(&each, each.span, format!("`{list}` for the rest of a tuple"), written, otherwise);
         each
     }
 

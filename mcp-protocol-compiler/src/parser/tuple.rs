@@ -2,8 +2,9 @@
 
 use super::codes::MALFORMED_SHAPE;
 use super::cursor::Parser;
+use super::foreign_shapes::Constructor;
 use super::shape::FARTHEST_AHEAD;
-use crate::ast::{Shape, ShapeField, ShapeKind, TuplePosition};
+use crate::ast::{Name, Shape, ShapeField, ShapeKind, TuplePosition};
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
@@ -107,18 +108,14 @@ impl Parser<'_> {
         Shape::missing(self.previous().after())
     }
 
-    /// The shape of each element of a rest. In TypeScript it is that of all of them, `...string[]`.
+    /// The shape of each element of a rest. In TypeScript it is that of all of them, `...string[]` or `...Array<string>`.
     fn shape_of_each(&mut self, shape: Shape) -> Shape {
         let written = self.sources.slice(shape.span);
-        let before = written.strip_suffix(']').map(str::trim_end);
-        let is_foreign = before.is_some_and(|before| before.ends_with('[') && before.len() > 1);
-        match shape.kind {
-            ShapeKind::List(of) if is_foreign => {
-                self.findings.take_within(MALFORMED_SHAPE, shape.span);
-                self.list_as_rest(Shape { kind: of.kind, span: shape.span })
-            }
-            _ => shape,
-        }
+        let list = if ends_in_brackets(written) { Some("[]") } else { list_word(written) };
+        let (ShapeKind::List(of), Some(list)) = (&shape.kind, list) else { return shape };
+        let (list, each) = (list.to_owned(), Shape { kind: of.kind.clone(), span: shape.span });
+        self.findings.take_within(MALFORMED_SHAPE, shape.span);
+        self.list_as_rest(each, &list)
     }
 
     /// `?` at a rest, which may be empty anyway.
@@ -155,7 +152,9 @@ impl Parser<'_> {
             self.bump();
             return true;
         }
-        if self.begins_label() && is_labelled && !self.ends_record() {
+        let is_rest = self.dots_ahead() > 1
+            && !matches!(self.kind_at(self.dots_ahead()), Kind::CloseBracket | Kind::Comma | Kind::EndOfFile);
+        if is_rest || (self.begins_label() && is_labelled && !self.ends_record()) {
             let behind = self.previous();
             let finding = Diagnostic::error(MALFORMED_SHAPE, behind.after(), "`,` is missing");
             self.report(finding.suggest("write `,` between positions", [Edit::after(behind, ",")]));
@@ -181,12 +180,39 @@ impl Parser<'_> {
     }
 }
 
+/// Whether a list is written as in TypeScript, `string[]` or `(string[])`.
+fn ends_in_brackets(written: &str) -> bool {
+    let before = written.trim_end_matches([')', ' ']).strip_suffix(']').map(str::trim_end);
+    before.is_some_and(|before| before.ends_with('[') && before.len() > 1)
+}
+
+/// The word that a list is written with, `Array<string>`.
+fn list_word(written: &str) -> Option<&str> {
+    let end = written.find(|letter: char| !letter.is_alphanumeric())?;
+    let word = written.get(..end)?;
+    (Constructor::of(word) == Some(Constructor::List)).then_some(word)
+}
+
 /// Positions of which all have labels or none has. Otherwise those that are there are left out.
 fn with_all_labels_or_none(positions: Vec<TuplePosition>, findings: &mut Findings) -> Vec<TuplePosition> {
     let first = positions.iter().find(|position| position.label.is_none() && !is_missing(position));
     let labelled: Vec<&TuplePosition> =
         positions.iter().filter(|position| position.label.is_some()).collect();
     let (Some(first), false) = (first, labelled.is_empty()) else { return positions };
+    if let Some(dots) = rest_without_label(&positions) {
+        let finding =
+            Diagnostic::error(MALFORMED_SHAPE, first.span(), "the rest has no label, and the positions have")
+                .label("all positions of a tuple have labels, or none has")
+                .suggest("write a label before it, too: `...rest: …`", [Edit::after(dots, "rest: ")]);
+        findings.push(finding.otherwise("or leave the labels out"));
+        let label = |position: TuplePosition| match position.rest {
+            Some(dots) => {
+                TuplePosition { label: Some(Name { text: "rest".to_owned(), span: dots }), ..position }
+            }
+            None => position,
+        };
+        return positions.into_iter().map(label).collect();
+    }
     let edits = labelled.iter().flat_map(|position| {
         let label = position.label.as_ref().map_or(position.shape.span, |label| label.span);
         let label = Span { end: position.shape.span.start, ..label };
@@ -205,6 +231,14 @@ fn with_all_labels_or_none(positions: Vec<TuplePosition>, findings: &mut Finding
         ..position
     });
     unlabelled.collect()
+}
+
+/// The dots of a rest which alone has no label, where `rest` may be its label.
+fn rest_without_label(positions: &[TuplePosition]) -> Option<Span> {
+    let (last, others) = positions.split_last()?;
+    let is_other =
+        |position: &TuplePosition| position.label.as_ref().is_some_and(|label| label.text != "rest");
+    last.rest.filter(|_| last.label.is_none() && !is_missing(last) && others.iter().all(is_other))
 }
 
 /// What is wrong with where a rest stands, if something is.

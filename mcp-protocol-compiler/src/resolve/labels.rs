@@ -68,7 +68,7 @@ fn has_labels(form: &Form) -> bool {
 }
 
 /// The position that a key is the label of, where a value may be one of these: all that have it, have it there, and it can
-/// be the name of no member. That of a rest is the label of no single element.
+/// be the name of no member. The label of a rest does not name a single element.
 pub(super) fn place(leaves: &[&Form], key: &str) -> Option<usize> {
     let mut found = None;
     for leaf in leaves {

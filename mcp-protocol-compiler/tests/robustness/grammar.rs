@@ -110,7 +110,7 @@ impl Choices<'_> {
     }
 
     fn payload(&mut self) -> &'static str {
-        let all = ["", " (_)", " (Thing)", " (Thing?)", " (Vec<u8>)", " (null)", " ([Thing, ...int])"];
+        let all = ["", " (_)", " (Thing)", " (Thing?)", " (Vec<u8>)", " (null)", " ([string, ...int])"];
         all[usize::from(self.below(7))]
     }
 

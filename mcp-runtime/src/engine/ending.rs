@@ -200,8 +200,12 @@ impl Engine {
         self.outbox.waiting().wake(&mut self.effects);
         self.lifecycle.waiting().wake(&mut self.effects);
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
-        // answered, and callers should know at once.
-        self.end(DisconnectReason::Failed(Arc::new(error)));
+        // answered, and callers should know at once. A peer that had said everything has only stopped to wait for answers.
+        let reason = match self.lifecycle.is_answering() {
+            true => DisconnectReason::PeerClosed,
+            false => DisconnectReason::Failed(Arc::new(error)),
+        };
+        self.end(reason);
         self.lifecycle.written();
         self.effects.wake_driver();
     }

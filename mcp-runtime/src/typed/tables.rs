@@ -114,8 +114,8 @@ macro_rules! __shapes {
 }
 
 /// One shape, written as in a protocol: `{ "name": Text, "sizes"?: [Int], .. }`. What has several parts stands in
-/// brackets: `("a" | "b")` is a union, `(tuple: [Text], ["width"?: Int])` a list with positions, of which the last may be `[.. Text]`, and `{*: Text}` an object
-/// with any keys.
+/// brackets: `("a" | "b")` is a union, `(tuple: [Text], ["width"?: Int])` a list with positions, of which the last may be
+/// `[.. Text]`, and `{*: Text}` an object with any keys.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __shape {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mcp_runtime::observer::MessageText;
-use mcp_runtime::protocol::{RequestId, Side, Token};
+use mcp_runtime::protocol::{Kind, RequestId, Side, Token};
 use serde::Deserialize;
 
 use super::direction::MessageHead;
@@ -120,7 +120,9 @@ impl<'a> UnplacedMessage<'a> {
         let (requests, sender) = (session.requests(), self.said.sender);
         let method = self.method.as_deref()?;
         let observer = session.eras().handshake();
-        let table = observer.protocol().message(observer.of_method(method).next()?)?;
+        let mut tables =
+            observer.of_method(method).filter_map(|message| observer.protocol().message(message));
+        let table = tables.find(|table| table.kind == Kind::Notification)?;
         let is = |runs: bool, is_over: bool| match (runs, is_over) {
             (true, _) => Fit::Certain,
             (false, true) => Fit::Likely,

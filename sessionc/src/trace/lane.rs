@@ -200,7 +200,6 @@ impl Lane {
         if is_next || last.may_begin_with(said, message).is_some() {
             return LanePlace::Last;
         }
-        let mut is_of_another = best.0 == Fit::Certain && unplaced.is_of_another_request(last);
         let reopening = self.reopening.iter().map(|it| (LanePlace::Reopening, it.session()));
         let before = self.before.iter().enumerate().rev();
         let others = reopening.chain(before.map(|(place, it)| (LanePlace::Before(place), &**it)));
@@ -208,12 +207,14 @@ impl Lane {
             let fit = unplaced.fit(session, self.at_once);
             // What a server says of itself while the client opens another session is of the server that was started again.
             let is_of_next = place == LanePlace::Reopening && unplaced.is_servers_own() && !self.at_once;
-            let is_better = fit > best.0
-                || (fit == best.0 && is_of_next)
-                || (fit == Fit::Certain && is_of_another && !unplaced.is_of_another_request(session));
-            if is_better {
+            // Only where both wait for a reply with this id is the result held against their requests.
+            let is_rather_of_this = || {
+                (fit, best) == (Fit::Certain, (Fit::Certain, LanePlace::Last))
+                    && unplaced.is_of_another_request(last)
+                    && !unplaced.is_of_another_request(session)
+            };
+            if fit > best.0 || (fit == best.0 && is_of_next) || is_rather_of_this() {
                 best = (fit, place);
-                is_of_another = false;
             }
         }
         match (unplaced.is_clients_request(), best) {

@@ -80,6 +80,20 @@ fn a_peer_that_asks_and_closes_gets_its_answers() {
 }
 
 #[test]
+fn a_peer_that_closes_and_does_not_read_its_answers_has_closed_the_connection() {
+    let server = End::ready_server(Options::default());
+    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
+    server.end_input(InputEnd::Eof);
+    server.link.notify(TransportEvent::OutputFailed(io::ErrorKind::BrokenPipe.into()));
+    assert_eq!(server.output().1, Some(Finish::Complete));
+    let closed = server.link.speak(|engine, caller| engine.lifecycle().closed(caller));
+    assert!(
+        matches!(closed, Some(Error::Disconnected { reason: DisconnectReason::PeerClosed })),
+        "{closed:?}"
+    );
+}
+
+#[test]
 fn a_dropped_value_does_not_take_the_answers_with_it() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
