@@ -12,7 +12,7 @@ use super::desk::messages::{ASK, BELL, LOOK};
 use super::pair::End;
 use crate::driver::{End as InputEnd, Endpoint, Finish, Outcome, TransportEvent};
 use crate::engine::{Engine, Waiter};
-use crate::error::Error;
+use crate::error::{DisconnectReason, Error};
 use crate::options::Options;
 
 #[test]
