@@ -129,7 +129,7 @@ fn measure(shape: &Shape, size: usize, text: &str) {
     let (Some(client), Some(server)) = (&protocol.client, &protocol.server) else { return };
     let wanted = relation::Wanted::Dual;
     let messages = &protocol.declarations.messages;
-    let (relate, _) = timed(|| relation::relate(client, server, messages, wanted));
+    let (relate, _) = timed(|| relation::relate(client, server, messages, wanted, relation::PRODUCT_LIMIT));
     let (close, crossings) = timed(|| relation::close(client, server, messages));
     let (races, _) = timed(|| crossings.races(messages));
     let edges: usize = client.states.iter().map(|state| state.edges.len()).sum();

@@ -308,10 +308,8 @@ fn relate(
     let messages = &resolution.declarations.messages;
     let compatible = resolution.roles.iter().any(|role| role.compatible.is_some());
     let wanted = if compatible { Wanted::Compatible } else { Wanted::Dual };
-    let mut found = match settings.most_products {
-        Some(most) => relation::relate_within(client, server, messages, wanted, most),
-        None => relation::relate(client, server, messages, wanted),
-    };
+    let most_products = settings.most_products.unwrap_or(relation::PRODUCT_LIMIT);
+    let mut found = relation::relate(client, server, messages, wanted, most_products);
     if !found.is_empty() {
         let comparison = lowered.compare(Side::Client);
         found.iter_mut().for_each(|finding| peer_hint::name_both(finding, &comparison));

@@ -125,7 +125,7 @@ fn part(
         Form::Tuple(positions) => {
             match position(key).and_then(|place| Some((place, Position::of_element(positions, place)?))) {
                 // As in a list, where nothing else is said of one element.
-                Some((_, changed)) if changed.is_rest() => Some(leaf.clone()),
+                Some((_, changed)) if changed.presence.is_rest() => Some(leaf.clone()),
                 None => (!meets).then(|| leaf.clone()),
                 Some((place, changed)) => {
                     let parts = Shapes(shapes).leaves(&changed.form);
@@ -156,7 +156,7 @@ fn part(
 fn with_position(positions: &[Position], place: usize, form: Option<Form>, meets: bool) -> Option<Form> {
     let mut positions = positions.to_vec();
     match form {
-        None if meets || positions.get(place)?.is_required() => return None,
+        None if meets || positions.get(place)?.presence.is_required() => return None,
         // Without it nothing stands behind it.
         None => positions.truncate(place),
         Some(form) => {

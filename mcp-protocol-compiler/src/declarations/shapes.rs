@@ -252,29 +252,24 @@ impl Position {
     /// The position of an element, by the number of the element in its list. All elements behind the other positions have
     /// that of the rest, if there is one.
     pub(crate) fn of_element(positions: &[Position], element: usize) -> Option<&Position> {
-        positions.get(element).or_else(|| positions.last().filter(|last| last.is_rest()))
+        positions.get(element).or_else(|| Position::rest_of(positions))
     }
 
-    /// Whether an element must be there.
-    pub(crate) fn is_required(&self) -> bool {
-        self.presence == Presence::Required
-    }
-
-    /// Whether it stands for any number of elements.
-    pub(crate) fn is_rest(&self) -> bool {
-        self.presence == Presence::Rest
+    /// The rest of a tuple, if it has one.
+    pub(crate) fn rest_of(positions: &[Position]) -> Option<&Position> {
+        positions.last().filter(|last| last.presence.is_rest())
     }
 
     /// What a path calls the element: its label if it has one, or its number. The label of a rest is that of several elements,
     /// and a path leads to one.
     pub(crate) fn path_key(&self) -> &str {
-        let label = self.label.as_ref().filter(|_| !self.is_rest());
+        let label = self.label.as_ref().filter(|_| !self.presence.is_rest());
         label.map_or(&self.place, |label| &label.text)
     }
 
     fn part(&self) -> ShapePart<'_> {
         let Position { place, form, span, .. } = self;
-        let (optional, is_rest) = (!self.is_required(), self.is_rest());
+        let (optional, is_rest) = (!self.presence.is_required(), self.presence.is_rest());
         ShapePart { name: place, optional, is_rest, form, span: Some(*span) }
     }
 
@@ -294,7 +289,9 @@ const LARGEST_TUPLE: usize = 12;
 /// but their shapes.
 pub(crate) fn is_struct(positions: &[Position]) -> bool {
     let is_plain = |position: &Position| {
-        position.label.is_none() && position.is_required() && !matches!(position.form, Form::Literal(_))
+        position.label.is_none()
+            && position.presence.is_required()
+            && !matches!(position.form, Form::Literal(_))
     };
     positions.is_empty() || positions.len() > LARGEST_TUPLE || !positions.iter().all(is_plain)
 }

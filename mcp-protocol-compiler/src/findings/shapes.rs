@@ -364,7 +364,7 @@ pub fn no_such_position(key: &Name, owner: &str, tuples: &[&[Position]]) -> Diag
     let text = &key.text;
     let all = || tuples.iter().copied().flatten();
     let is_rest = |position: &&Position| {
-        position.is_rest() && position.label.as_ref().is_some_and(|label| label.text == *text)
+        position.presence.is_rest() && position.label.as_ref().is_some_and(|label| label.text == *text)
     };
     if let Some(rest) = all().find(is_rest) {
         let place = rest.path_key();

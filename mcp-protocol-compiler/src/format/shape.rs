@@ -214,7 +214,7 @@ pub(crate) fn flat(shape: &Shape) -> String {
             let comma = if is_like_a_list(positions) { "," } else { "" };
             let positions = positions.iter().map(|position| match (&position.label, position.presence()) {
                 (Some(label), presence) => {
-                    let dots = if presence == Presence::Rest { DOTS } else { "" };
+                    let dots = if presence.is_rest() { DOTS } else { "" };
                     format!("{dots}{}{}", key(label, position.optional), flat(&position.shape))
                 }
                 (None, Presence::Required) => flat(&position.shape),

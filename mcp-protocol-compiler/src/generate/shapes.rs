@@ -211,14 +211,14 @@ impl<'a> ShapeWriter<'a> {
         let mut rest = None;
         for (place, position) in positions.iter().enumerate() {
             let number = proc_macro2::Literal::usize_unsuffixed(place);
-            if let (Form::Literal(literal), true) = (&position.form, position.is_required()) {
+            if let (Form::Literal(literal), true) = (&position.form, position.presence.is_required()) {
                 let literal = constant_of(literal);
                 literals.push(quote!(#number = #literal;));
                 continue;
             }
             let field = match &position.label {
                 Some(label) => names.take(&label.text),
-                None if position.is_rest() => names.take("rest"),
+                None if position.presence.is_rest() => names.take("rest"),
                 None => names.take(&ordinal(place).to_string()),
             };
             let row = |form| self.field(index, &field, &number, &position.documentation, form);
@@ -228,7 +228,7 @@ impl<'a> ShapeWriter<'a> {
                 Presence::Rest => rest = Some(row(&Form::List(Box::new(position.form.clone())))),
             }
         }
-        let least = positions.iter().filter(|position| position.is_required()).count();
+        let least = positions.iter().filter(|position| position.presence.is_required()).count();
         let expected = expected_list(least, rest.is_none().then_some(positions.len()));
         let rest = rest.map(|row| quote!(rest #row));
         let default = required.is_empty().then(|| quote!(#[derive(Default)]));
@@ -474,7 +474,7 @@ fn directly_inside(form: &Form, inside: &mut Vec<usize>) {
     match form {
         Form::Record(record) => record.fields.iter().for_each(|field| directly_inside(&field.form, inside)),
         Form::Tuple(positions) => {
-            let alone = positions.iter().filter(|position| !position.is_rest());
+            let alone = positions.iter().filter(|position| !position.presence.is_rest());
             alone.for_each(|position| directly_inside(&position.form, inside));
         }
         Form::Union(parts) => parts.iter().for_each(|part| directly_inside(&part.form, inside)),

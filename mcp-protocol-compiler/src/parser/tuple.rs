@@ -256,11 +256,6 @@ fn misplaced_rest(positions: &[TuplePosition]) -> Option<(Span, &'static str)> {
     }
 }
 
-/// Whether an element must be there in a position.
-fn is_required(position: &TuplePosition) -> bool {
-    !position.optional && position.rest.is_none()
-}
-
 /// Whether nothing could be read, which has been reported.
 fn is_missing(position: &TuplePosition) -> bool {
     position.shape.kind == ShapeKind::Missing
@@ -270,7 +265,8 @@ fn is_missing(position: &TuplePosition) -> bool {
 fn only_last_optional(positions: &mut [TuplePosition], findings: &mut Findings) {
     let optional = positions.iter().position(|position| position.optional).unwrap_or(positions.len());
     let behind = positions.get_mut(optional..).unwrap_or_default();
-    let required = || behind.iter().filter(|position| is_required(position) && !is_missing(position));
+    let required =
+        || behind.iter().filter(|position| position.presence().is_required() && !is_missing(position));
     if let Some(first) = required().next() {
         let mark = |position: &TuplePosition| {
             Edit::after(position.label.as_ref().map_or(position.shape.span, |label| label.span), "?")

@@ -42,7 +42,6 @@ use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 use machine::Machine;
 use outcome::Outcome;
-use product::PRODUCT_LIMIT;
 use search::{search, search_within};
 
 pub use apart::{Apart, Place, Reason, Sent, apart};
@@ -50,20 +49,11 @@ pub use close_races::closing_races;
 pub use closure::{Added, Closed, Crossings, close};
 pub use diamond::races;
 pub use outcome::{CLOSED, NOT_COMPATIBLE, NOT_DUAL, RACE, TOO_MANY, Wanted};
+pub use product::PRODUCT_LIMIT;
 
-/// Compares two roles as they were written. Empty if they relate as wanted.
+/// Compares two roles as they were written. Empty if they relate as wanted. At most `most_products` combinations of the
+/// states of their channels are looked at: [`PRODUCT_LIMIT`], and fewer in tests.
 pub fn relate(
-    client: &Automaton,
-    server: &Automaton,
-    messages: &[Message],
-    wanted: Wanted,
-) -> Vec<Diagnostic> {
-    relate_within(client, server, messages, wanted, PRODUCT_LIMIT)
-}
-
-/// Compares two roles as [`relate`] does, and looks at no more than so many combinations of the states of their channels.
-/// A test needs few to find that there are too many.
-pub(crate) fn relate_within(
     client: &Automaton,
     server: &Automaton,
     messages: &[Message],

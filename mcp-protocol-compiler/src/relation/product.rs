@@ -13,7 +13,7 @@ use super::machine::{Event, Locations, Machine, Move};
 use crate::hash::{Map, Set};
 
 /// How many pairs with several channels at once are looked at.
-pub(super) const PRODUCT_LIMIT: usize = 100_000;
+pub const PRODUCT_LIMIT: usize = 100_000;
 
 /// How many channels the pairs with several of them may have in all.
 const CHANNELS_LIMIT: usize = 4_000_000;

@@ -116,7 +116,7 @@ impl Inner {
     /// A position, in which a literal that is always there stays where it is.
     fn position(&mut self, mut position: Position, site: &Site) -> Position {
         position.form = match position.form {
-            Form::Literal(_) if position.is_required() => position.form,
+            Form::Literal(_) if position.presence.is_required() => position.form,
             form => self.inside(form, site),
         };
         position
@@ -242,7 +242,7 @@ fn only(form: Form, span: Span) -> Alternative {
 fn of_position(position: &Position) -> String {
     match (&position.label, position.place.parse::<usize>()) {
         (Some(label), _) => part_name(&label.text),
-        (None, _) if position.is_rest() => "Rest".to_owned(),
+        (None, _) if position.presence.is_rest() => "Rest".to_owned(),
         (None, Ok(place)) => format!("Part{}", place + 1),
         (None, Err(_)) => "Part".to_owned(),
     }

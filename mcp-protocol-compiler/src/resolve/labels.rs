@@ -75,7 +75,7 @@ pub(super) fn place(leaves: &[&Form], key: &str) -> Option<usize> {
         match leaf {
             Form::Tuple(positions) => {
                 let has_it = |position: &Position| {
-                    let label = position.label.as_ref().filter(|_| !position.is_rest());
+                    let label = position.label.as_ref().filter(|_| !position.presence.is_rest());
                     label.is_some_and(|label| label.text == key)
                 };
                 let place = positions.iter().position(has_it);

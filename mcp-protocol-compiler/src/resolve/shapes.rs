@@ -517,7 +517,7 @@ fn missing(form: &Form, has_value: &[bool]) -> Vec<usize> {
                 waiting.extend(required.map(|field| &field.form));
             }
             Form::Tuple(positions) => {
-                let required = positions.iter().filter(|position| position.is_required());
+                let required = positions.iter().filter(|position| position.presence.is_required());
                 waiting.extend(required.map(|position| &position.form));
             }
             Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
@@ -532,9 +532,9 @@ fn is_written(form: &Form, has_value: &[bool]) -> bool {
         Form::Record(record) => {
             record.fields.iter().all(|field| field.optional || is_written(&field.form, has_value))
         }
-        Form::Tuple(positions) => {
-            positions.iter().all(|position| !position.is_required() || is_written(&position.form, has_value))
-        }
+        Form::Tuple(positions) => positions
+            .iter()
+            .all(|position| !position.presence.is_required() || is_written(&position.form, has_value)),
         Form::Union(parts) => parts.iter().any(|part| is_written(&part.form, has_value)),
         Form::Named(index) => has_value.get(*index).copied().unwrap_or(true),
         _ => true,

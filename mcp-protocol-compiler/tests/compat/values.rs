@@ -86,7 +86,7 @@ pub(crate) fn value(random: &mut Random, tables: &Protocol, shape: &Shape, depth
             elements.map_or(json!([]), Value::Array)
         }
         Shape::Tuple(positions) => {
-            let least = positions.iter().filter(|position| position.is_required()).count();
+            let least = positions.iter().filter(|position| position.presence.is_required()).count();
             // Of a rest up to three elements.
             let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
             let most = positions.len() + if has_rest { 2 } else { 0 };

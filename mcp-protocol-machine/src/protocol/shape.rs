@@ -174,16 +174,27 @@ pub enum Presence {
     Rest,
 }
 
+impl Presence {
+    /// Whether an element must be there.
+    pub fn is_required(self) -> bool {
+        self == Presence::Required
+    }
+
+    /// Whether it stands for any number of elements.
+    pub fn is_rest(self) -> bool {
+        self == Presence::Rest
+    }
+}
+
 impl Position {
     /// The position of an element, by the number of the element in its list. All elements behind the other positions have
     /// that of the rest, if there is one.
     pub fn of_element(positions: &[Position], element: usize) -> Option<&Position> {
-        let rest = || positions.last().filter(|last| last.presence == Presence::Rest);
-        positions.get(element).or_else(rest)
+        positions.get(element).or_else(|| Position::rest_of(positions))
     }
 
-    /// Whether an element must be there.
-    pub fn is_required(&self) -> bool {
-        self.presence == Presence::Required
+    /// The rest of a tuple, if it has one.
+    pub fn rest_of(positions: &[Position]) -> Option<&Position> {
+        positions.last().filter(|last| last.presence.is_rest())
     }
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use super::json::{Json, JsonKind};
 use super::whole::whole;
-use crate::protocol::{Literal, Position, Presence, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{Literal, Position, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 /// The alternative of a union that a value is, by its place. `None` if it is not one of them; but where only one record
 /// or tuple is left by its literals, the value is that one, even if required fields are missing, or there are too few
@@ -174,7 +174,8 @@ pub(super) fn has_literals<J: Json>(protocol: &Protocol, positions: &[Position],
         if is_possible { ControlFlow::Continue(()) } else { ControlFlow::Break(false) }
     });
     !matches!(read, ControlFlow::Break(false))
-        && left.all(|position| !position.is_required() || fixed_position(protocol, position).is_none())
+        && left
+            .all(|position| !position.presence.is_required() || fixed_position(protocol, position).is_none())
 }
 
 /// How many elements a list has.
@@ -194,18 +195,17 @@ pub(super) fn has_as_many(positions: &[Position], count: usize) -> bool {
 
 /// How many elements a list must have at least.
 pub(super) fn least(positions: &[Position]) -> usize {
-    positions.iter().filter(|position| position.is_required()).count()
+    positions.iter().filter(|position| position.presence.is_required()).count()
 }
 
 /// How many elements a list may have at most; nothing if there may be any number of them.
 pub(super) fn most(positions: &[Position]) -> Option<usize> {
-    let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
-    (!has_rest).then_some(positions.len())
+    Position::rest_of(positions).is_none().then_some(positions.len())
 }
 
 /// The literals by which a position decides which tuple a list is.
 pub(super) fn fixed_position<'p>(protocol: &'p Protocol, position: &'p Position) -> Option<Vec<&'p Literal>> {
-    if position.presence == Presence::Rest { None } else { fixed(protocol, &position.shape) }
+    if position.presence.is_rest() { None } else { fixed(protocol, &position.shape) }
 }
 
 /// Whether a value is what a shape says that is neither made of others nor looks into objects and lists.

@@ -10,7 +10,7 @@ use std::ptr;
 use super::choose::{Seen, fixed, fixed_of_field, is_literal, is_scalar, least};
 use super::json::{Json, JsonKind};
 use super::judge::DEEPEST;
-use crate::protocol::{Literal, Position, Presence, Protocol, Record, Shape, ShapeIndex, Text};
+use crate::protocol::{Literal, Position, Protocol, Record, Shape, ShapeIndex, Text};
 
 /// How many fields of a record fit into one number, as a bit each. Larger records are left to the judge.
 const MOST_FIELDS: usize = 64;
@@ -276,9 +276,7 @@ impl<'p> Compiler<'p> {
     fn tuple(&mut self, positions: &'p [Position]) -> Node {
         let least = least(positions);
         let (positions, rest) = match positions.split_last() {
-            Some((last, others)) if last.presence == Presence::Rest => {
-                (others, Some(self.place(&last.shape)))
-            }
+            Some((last, others)) if last.presence.is_rest() => (others, Some(self.place(&last.shape))),
             _ => (positions, None),
         };
         let positions = positions.iter().map(|position| {

@@ -96,7 +96,7 @@ fn judge_positions<J: Json>(
     if let ControlFlow::Break(mismatch) = judged {
         return Err(mismatch);
     }
-    match positions.get(place).filter(|position| position.is_required()) {
+    match positions.get(place).filter(|position| position.presence.is_required()) {
         Some(missing) => {
             let expected = expected(protocol, &missing.shape);
             Err(ShapeMismatch::of_nothing(&expected).in_element(place))
@@ -229,7 +229,7 @@ fn wrong_element<J: Json>(protocol: &Protocol, tuples: &[&[Position]], list: &J)
     (0..most).find_map(|place| {
         let mut literals: Vec<&Literal> = Vec::new();
         for positions in tuples {
-            let position = positions.get(place).filter(|position| position.is_required())?;
+            let position = positions.get(place).filter(|position| position.presence.is_required())?;
             for literal in fixed(protocol, &position.shape)? {
                 if !literals.contains(&literal) {
                     literals.push(literal);

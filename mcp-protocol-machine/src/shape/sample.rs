@@ -209,7 +209,7 @@ fn empty_of(leaf: &Shape) -> Option<Sample> {
     match leaf {
         Shape::List(_) => Some(Sample::List(Vec::new())),
         Shape::Tuple(positions) => {
-            let may_be_empty = positions.iter().all(|position| !position.is_required());
+            let may_be_empty = positions.iter().all(|position| !position.presence.is_required());
             may_be_empty.then(|| Sample::List(Vec::new()))
         }
         Shape::Object | Shape::Map(_) => Some(Sample::Object(Vec::new())),
@@ -354,7 +354,7 @@ impl<'p> Sampler<'p> {
                 Sample::Object(members)
             }
             Shape::Tuple(positions) => {
-                let required = positions.iter().filter(|position| position.is_required());
+                let required = positions.iter().filter(|position| position.presence.is_required());
                 Sample::List(required.map(|position| self.value(&position.shape)).collect::<Option<_>>()?)
             }
             Shape::Union(parts) => {
@@ -416,7 +416,7 @@ impl Heights {
                 most(&mut required.map(|field| &field.shape))
             }
             Shape::Tuple(positions) => {
-                let required = positions.iter().filter(|position| position.is_required());
+                let required = positions.iter().filter(|position| position.presence.is_required());
                 most(&mut required.map(|position| &position.shape))
             }
             Shape::Union(parts) => parts.iter().filter_map(|part| self.of(part)).min(),

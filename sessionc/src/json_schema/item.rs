@@ -57,7 +57,7 @@ impl WrittenPosition {
 
     /// The rest of a tuple.
     pub(super) fn rest_of(positions: &[WrittenPosition]) -> Option<&WrittenPosition> {
-        positions.last().filter(|last| last.presence == Presence::Rest)
+        positions.last().filter(|last| last.presence.is_rest())
     }
 
     /// How many positions stand for one element each.
@@ -65,9 +65,9 @@ impl WrittenPosition {
         positions.len() - usize::from(WrittenPosition::rest_of(positions).is_some())
     }
 
-    /// Whether an element must be there.
-    pub(super) fn is_required(&self) -> bool {
-        self.presence == Presence::Required
+    /// One without a label.
+    pub(super) fn unlabelled(presence: Presence, shape: Written) -> WrittenPosition {
+        WrittenPosition { label: None, documentation: Vec::new(), presence, shape }
     }
 }
 

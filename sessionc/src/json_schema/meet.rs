@@ -65,12 +65,7 @@ fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) ->
             Err(of) => Err(List(Box::new(of))),
         },
         (List(of), Tuple(positions)) | (Tuple(positions), List(of)) => {
-            let all = WrittenPosition {
-                label: None,
-                documentation: Vec::new(),
-                presence: Presence::Rest,
-                shape: *of,
-            };
+            let all = WrittenPosition::unlabelled(Presence::Rest, *of);
             tuples(names, &positions, &[all], depth)
         }
         (Tuple(one), Tuple(other)) => tuples(names, &one, &other, depth),
@@ -149,7 +144,8 @@ fn tuples(
     other: &[WrittenPosition],
     depth: usize,
 ) -> Result<Written, Written> {
-    let least = |positions: &[WrittenPosition]| positions.iter().filter(|own| own.is_required()).count();
+    let least =
+        |positions: &[WrittenPosition]| positions.iter().filter(|own| own.presence.is_required()).count();
     let (of_one, of_other) = (WrittenPosition::fixed(one), WrittenPosition::fixed(other));
     let rests = (WrittenPosition::rest_of(one), WrittenPosition::rest_of(other));
     let many = match rests {
@@ -185,7 +181,7 @@ fn tuples(
         said &= both.is_ok();
         let presence = match place {
             place if place >= many => Presence::Rest,
-            _ if one.is_required() || other.is_required() => Presence::Required,
+            _ if one.presence.is_required() || other.presence.is_required() => Presence::Required,
             _ => Presence::Optional,
         };
         // What has no label has no documentation.

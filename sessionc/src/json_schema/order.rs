@@ -217,7 +217,7 @@ fn joined_tuples(one: &[WrittenPosition], other: &[WrittenPosition]) -> Vec<Writ
         let parts: Vec<&WrittenPosition> = parts.into_iter().flatten().collect();
         let presence = match parts.as_slice() {
             _ if place == fixed => Presence::Rest,
-            [one, other] if one.is_required() && other.is_required() => Presence::Required,
+            [one, other] if one.presence.is_required() && other.presence.is_required() => Presence::Required,
             _ => Presence::Optional,
         };
         WrittenPosition {

@@ -343,12 +343,9 @@ impl<'s> SchemaReader<'s> {
                 None => (Written::Number, false),
             },
             Tree::List(elements) => {
-                let positions = elements.iter().map(|element| WrittenPosition {
-                    label: None,
-                    documentation: Vec::new(),
-                    presence: Presence::Required,
-                    shape: self.value(element),
-                });
+                let positions = elements
+                    .iter()
+                    .map(|element| WrittenPosition::unlabelled(Presence::Required, self.value(element)));
                 (Written::Tuple(positions.collect()), true)
             }
             Tree::Object(_) => (Written::Object, false),

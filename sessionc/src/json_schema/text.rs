@@ -63,17 +63,17 @@ fn part(variants: &VariantNames, written: &Written) -> String {
 }
 
 fn tuple(variants: &VariantNames, positions: &[WrittenPosition]) -> String {
-    let is_like_a_list = matches!(positions, [only] if only.label.is_none() && only.is_required());
+    let is_like_a_list = matches!(positions, [only] if only.label.is_none() && only.presence.is_required());
     let positions = positions.iter().map(|position| {
         let mark = if position.presence == Presence::Optional { "?" } else { "" };
-        let dots = if position.presence == Presence::Rest { "..." } else { "" };
+        let dots = if position.presence.is_rest() { "..." } else { "" };
         match &position.label {
             Some(label) => {
                 let lines = documentation(&position.documentation, "");
                 let line = if lines.is_empty() { "" } else { "\n" };
                 format!("{line}{lines}{dots}{}{mark}: {}", key(label), shape(variants, &position.shape))
             }
-            None if position.is_required() => shape(variants, &position.shape),
+            None if position.presence.is_required() => shape(variants, &position.shape),
             None => format!("{dots}{}{mark}", part(variants, &position.shape)),
         }
     });

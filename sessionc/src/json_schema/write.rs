@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{Literal, NamedShape, Position, Presence, Record, Shape, ShapeIndex};
+use mcp_protocol_machine::protocol::{Literal, NamedShape, Position, Record, Shape, ShapeIndex};
 
 use super::tree::Tree;
 
@@ -151,14 +151,13 @@ impl Writer<'_> {
             }
         });
         let mut schemas: Vec<Tree> = schemas.collect();
-        let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
-        let others = if has_rest { schemas.pop() } else { None };
+        let others = Position::rest_of(positions).and_then(|_| schemas.pop());
         let mut members = vec![("type".to_owned(), Tree::text("array"))];
         if !schemas.is_empty() {
             members.push(("prefixItems".to_owned(), Tree::List(schemas)));
         }
         members.push(("items".to_owned(), others.unwrap_or(Tree::Bool(false))));
-        let least = positions.iter().filter(|position| position.is_required()).count();
+        let least = positions.iter().filter(|position| position.presence.is_required()).count();
         if least > 0 {
             members.push(("minItems".to_owned(), Tree::Number(least.to_string())));
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_protocol_machine::protocol::{MessageIndex, Position, Presence, Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{MessageIndex, Position, Protocol, Record, Shape};
 use serde_json::{Value, json};
 
 use super::fits::fits;
@@ -122,12 +122,13 @@ fn of_tuple(
             Some((place, elements))
         }
         Flaw::Missing => {
-            let last = positions.iter().filter(|position| position.is_required()).count().checked_sub(1)?;
+            let last =
+                positions.iter().filter(|position| position.presence.is_required()).count().checked_sub(1)?;
             elements.truncate(last);
             Some((last, elements))
         }
         // A rest takes any number of elements.
-        Flaw::TooMany if positions.last().is_some_and(|last| last.presence == Presence::Rest) => None,
+        Flaw::TooMany if Position::rest_of(positions).is_some() => None,
         Flaw::TooMany => {
             for position in positions.iter().skip(elements.len()) {
                 elements.push(small_value(protocol, &position.shape)?);

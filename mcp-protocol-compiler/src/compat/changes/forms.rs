@@ -46,20 +46,20 @@ fn write(shapes: &[DeclaredShape], form: &Form, out: &mut String) {
             for (place, position) in positions.iter().enumerate() {
                 out.push_str(if place > 0 { ", " } else { "" });
                 let mark = if position.presence == Presence::Optional { "?" } else { "" };
-                out.push_str(if position.is_rest() { "..." } else { "" });
+                out.push_str(if position.presence.is_rest() { "..." } else { "" });
                 if let Some(label) = &position.label {
                     out.push_str(&format!("{}{mark}: ", label.text));
                     write(shapes, &position.form, out);
                     continue;
                 }
-                let is_union = !position.is_required() && is_union(shapes, &position.form);
+                let is_union = !position.presence.is_required() && is_union(shapes, &position.form);
                 out.push_str(if is_union { "(" } else { "" });
                 write(shapes, &position.form, out);
                 out.push_str(if is_union { ")" } else { "" });
                 out.push_str(mark);
             }
             let is_like_a_list =
-                matches!(positions.as_slice(), [only] if only.label.is_none() && only.is_required());
+                matches!(positions.as_slice(), [only] if only.label.is_none() && only.presence.is_required());
             out.push_str(if is_like_a_list { ",]" } else { "]" });
         }
         Form::Map(of) => {

@@ -80,8 +80,8 @@ impl<'a> Alternatives<'a> {
             | (Some(Form::List(_)), true) => true,
             (Some(Form::Record(_)), false) => has_its_literals(),
             (Some(Form::Tuple(positions)), true) => {
-                let has_rest = positions.last().is_some_and(Position::is_rest);
-                (has_rest || objects.fields.len() <= positions.len()) && has_its_literals()
+                (Position::rest_of(positions).is_some() || objects.fields.len() <= positions.len())
+                    && has_its_literals()
             }
             _ => false,
         }

@@ -65,32 +65,23 @@ impl<'a> Objects<'a> {
         alternatives: &[&'a Form],
         places: &'a [String],
     ) -> Option<Vec<Objects<'a>>> {
-        // One more than any of them has positions: all behind it are alike.
-        let longest = alternatives.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
-        let sent: Vec<SentField<'a>> = match leaf {
-            Form::List(of) => {
-                let field =
-                    |place: &'a String| SentField { name: place, optional: true, form: of, span: None };
-                places.iter().take(longest + 1).map(field).collect()
-            }
+        let (parts, behind) = match leaf {
+            Form::List(of) => (Vec::new(), Some((&**of, None))),
             Form::Tuple(_) => {
-                let field = |part: ShapePart<'a>| SentField {
-                    name: part.name,
-                    optional: part.optional,
-                    form: part.form,
-                    span: part.span,
-                };
                 let mut parts = leaf.parts();
                 let rest = parts.pop_if(|last| last.is_rest);
-                let mut sent: Vec<SentField<'a>> = parts.into_iter().map(field).collect();
-                if let Some(ShapePart { form, span, .. }) = rest {
-                    let of_rest = places.iter().take(longest + 1).skip(sent.len());
-                    sent.extend(of_rest.map(|place| SentField { name: place, optional: true, form, span }));
-                }
-                sent
+                (parts, rest.map(|rest| (rest.form, rest.span)))
             }
             _ => return None,
         };
+        let of_part = |ShapePart { name, optional, form, span, .. }| SentField { name, optional, form, span };
+        let mut sent: Vec<SentField<'a>> = parts.into_iter().map(of_part).collect();
+        if let Some((form, span)) = behind {
+            // One more than any alternative has positions: all behind it are alike.
+            let longest = alternatives.iter().map(|leaf| leaf.parts().len()).max().unwrap_or_default();
+            let places = places.iter().take(longest + 1).skip(sent.len());
+            sent.extend(places.map(|place| SentField { name: place, optional: true, form, span }));
+        }
         let least = sent.iter().filter(|field| !field.optional).count();
         let of_length = |length: usize| {
             let fields = sent.iter().take(length).map(|field| SentField { optional: false, ..field.clone() });

@@ -8,7 +8,7 @@ use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 use crate::relation::tests::oracle::{Oracle, Verdict};
 use crate::relation::{
-    CLOSED, Closed, NOT_COMPATIBLE, NOT_DUAL, RACE, TOO_MANY, Wanted, close, races, relate, relate_within,
+    CLOSED, Closed, NOT_COMPATIBLE, NOT_DUAL, PRODUCT_LIMIT, RACE, TOO_MANY, Wanted, close, races, relate,
 };
 
 /// Two roles and their messages.
@@ -37,12 +37,12 @@ impl Roles {
     }
 
     pub(super) fn relate(&self, wanted: Wanted) -> Vec<Diagnostic> {
-        relate(&self.client, &self.server, &self.messages, wanted)
+        self.relate_within(wanted, PRODUCT_LIMIT)
     }
 
     /// What is found where no more than so many combinations are looked at.
     pub(super) fn relate_within(&self, wanted: Wanted, most: usize) -> Vec<Diagnostic> {
-        relate_within(&self.client, &self.server, &self.messages, wanted, most)
+        relate(&self.client, &self.server, &self.messages, wanted, most)
     }
 
     /// The message of the only finding.

@@ -15,7 +15,7 @@ use super::random::{
 use crate::automaton::{Automaton, State};
 use crate::declarations::Message;
 use crate::relation::tests::oracle::{CROWDED, Oracle, Verdict};
-use crate::relation::{CLOSED, TOO_MANY, Wanted, close, races, relate};
+use crate::relation::{CLOSED, PRODUCT_LIMIT, TOO_MANY, Wanted, close, races, relate};
 
 /// How many cases a property is held against: `RELATION_CASES`, by default few, because every change waits for them.
 /// Cases are counted from `RELATION_SEED`, which is 0.
@@ -65,7 +65,7 @@ fn roles(random: &mut Random) -> (Automaton, Automaton) {
 }
 
 fn related(one: &Automaton, other: &Automaton, messages: &[Message], wanted: Wanted) -> bool {
-    relate(one, other, messages, wanted).is_empty()
+    relate(one, other, messages, wanted, PRODUCT_LIMIT).is_empty()
 }
 
 fn both(one: &Automaton, other: &Automaton, messages: &[Message]) -> String {

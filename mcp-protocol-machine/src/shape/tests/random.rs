@@ -170,7 +170,7 @@ fn a_sample_has_its_shape_and_a_mistake_in_it_is_named() {
             if let Shape::Tuple(positions) = shape {
                 let mut changed = value.clone();
                 let elements = changed.pointer_mut(&pointer).unwrap().as_array_mut().unwrap();
-                if let Some(rest) = positions.last().filter(|last| last.presence == Presence::Rest) {
+                if let Some(rest) = Position::rest_of(positions) {
                     // Elements that the rest takes, and one that it does not. An absent position would take the first.
                     let none_absent = elements.len() + 1 == positions.len();
                     let Some(of_rest) = sample(&tables, &rest.shape).filter(|_| none_absent) else {
@@ -219,11 +219,10 @@ fn fits_some(protocol: &Protocol, shape: &Shape, value: &Value, depth: usize) ->
         (Shape::Named(index), value) => fits(&protocol.shape(*index).unwrap().shape, value),
         (Shape::List(of), Value::Array(elements)) => elements.iter().all(|element| fits(of, element)),
         (Shape::Tuple(positions), Value::Array(elements)) => {
-            let required =
-                positions.iter().filter(|position| position.presence == Presence::Required).count();
+            let required = positions.iter().filter(|position| position.presence.is_required()).count();
             let of = |place: usize| match positions.get(place) {
                 Some(position) => Some(position),
-                None => positions.last().filter(|last| last.presence == Presence::Rest),
+                None => Position::rest_of(positions),
             };
             elements.len() >= required
                 && elements

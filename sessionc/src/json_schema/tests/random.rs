@@ -1,7 +1,7 @@
 //! Random values.
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{Literal, Position, Presence, Shape};
+use mcp_protocol_machine::protocol::{Literal, Position, Shape};
 
 use crate::json_schema::Tree;
 
@@ -44,9 +44,9 @@ pub(super) fn value(random: &mut Random, protocol: &Protocol, shape: &Shape, dep
             Tree::List((0..many).map(|_| value(random, protocol, of, inner)).collect())
         }
         Shape::Tuple(positions) => {
-            let least = positions.iter().filter(|position| position.is_required()).count();
+            let least = positions.iter().filter(|position| position.presence.is_required()).count();
             // Of a rest up to two elements.
-            let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
+            let has_rest = Position::rest_of(positions).is_some();
             let most = positions.len() + usize::from(has_rest);
             let many = least + random.below(if depth == 0 { 1 } else { most - least + 1 });
             let elements = (0..many).filter_map(|place| Position::of_element(positions, place));

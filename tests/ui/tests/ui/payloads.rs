@@ -61,7 +61,8 @@ impl Values<'_> {
             Shape::Literal(Literal::Bool(value)) => json!(value),
             Shape::List(of) => (0..self.random.below(3)).map(|_| self.value(of, depth + 1)).collect(),
             Shape::Tuple(positions) => {
-                let required = positions.iter().take_while(|position| position.is_required()).count();
+                let required =
+                    positions.iter().take_while(|position| position.presence.is_required()).count();
                 // Of a rest up to three elements.
                 let has_rest = positions.last().is_some_and(|last| last.presence == Presence::Rest);
                 let most = positions.len() + if has_rest { 2 } else { 0 };
