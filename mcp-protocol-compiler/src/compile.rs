@@ -8,7 +8,8 @@ use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{Automaton, Built, Lowered};
 use crate::checks::{
-    alternatives, announcements, during, gates, messages, names, pages, read_otherwise, shapes, unused,
+    alternatives, announcements, cancels, during, gates, messages, names, pages, read_otherwise, shapes,
+    unused,
 };
 use crate::compiled::Compiled;
 use crate::consequences::{self, Unread};
@@ -258,6 +259,7 @@ fn compile_once(
 fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic>) -> Option<Compiled> {
     let declarations = &resolution.declarations;
     found.extend(messages::check(declarations));
+    found.extend(cancels::check(declarations));
     found.extend(alternatives::check(declarations));
     found.extend(pages::check(declarations));
     found.extend(shapes::check(declarations));

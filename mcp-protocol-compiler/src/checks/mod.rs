@@ -3,6 +3,7 @@
 
 pub mod alternatives;
 pub mod announcements;
+pub(crate) mod cancels;
 pub mod during;
 pub mod gates;
 mod hidden_inside;

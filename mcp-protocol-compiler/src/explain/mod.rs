@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 109] = pages! {
+static PAGES: [Page; 110] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -207,6 +207,7 @@ static PAGES: [Page; 109] = pages! {
     findings::exchanges::NO_STEP, "S0310", "a cancel or progress as a step";
     findings::refusals::ENDS_THE_SUB_SESSION, "S0311", "a branch for the refusal of the message that opens a sub-session";
     findings::refusals::ALWAYS_UNTIL_REPLY, "S0312", "`until reply` where the reply follows every cancel";
+    findings::refusals::NEEDS_MORE, "S0313", "a cancel that needs more than an id";
     findings::channels::OVERLAP, "S0401", "channels side by side that share a message";
     findings::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
     findings::channels::BODY_MAY_BE_EMPTY, "S0403", "an instance that may do nothing";

@@ -14,6 +14,9 @@ pub const NOTHING_CANCELS: Code = Code("S0308");
 /// `until reply` where no request could be cancelled longer.
 pub const ALWAYS_UNTIL_REPLY: Code = Code("S0312");
 
+/// A notification that cancels, and needs more than the id of the request.
+pub const NEEDS_MORE: Code = Code("S0313");
+
 /// A refusal of the request that opens a sub-session, written as a branch.
 pub const ENDS_THE_SUB_SESSION: Code = Code("S0311");
 
@@ -147,4 +150,44 @@ pub fn always_until_reply(request: &str, span: Span) -> Diagnostic {
         .label("no cancel comes after the reply")
         .with_note("the reply follows a cancel here, so it alone ends what the request has opened")
         .suggest("write `cancellable`", [Edit::replace(span, "cancellable")])
+}
+
+/// What has to be in the params of a cancel, and is not the id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Needed {
+    /// Its key, label or position.
+    pub(crate) name: String,
+    /// Where it is declared: the key or the label, or what may be `null`. What a spread has brought along is not declared
+    /// in the file.
+    pub(crate) at: Option<Span>,
+    /// Before the id of the request is something in any case: it may be `null`, and not absent.
+    pub(crate) is_before_id: bool,
+}
+
+/// `notification Cancel "cancel" ({ id: int, why: string }) cancels id`. `None` iff nothing is needed.
+pub(crate) fn needs_more(cancel: &str, declared: Span, needed: &[Needed]) -> Option<Diagnostic> {
+    let called = |needed: &Needed| match needed.name.parse::<usize>() {
+        Ok(place) => format!("position {place}"),
+        Err(_) => format!("`{}`", needed.name),
+    };
+    let names: Vec<String> = needed.iter().map(called).collect();
+    let first = needed.first()?;
+    let message = format!("`{cancel}` needs more than the id of a request: {}", names.join(", "));
+    let finding = Diagnostic::warning(NEEDS_MORE, declared, message)
+        .label("this is sent where a call is dropped or takes too long")
+        .with_note("the runtime knows the id and nothing else that it could write");
+    let finding = match first.at {
+        Some(at) => finding.also(at, "has to be there"),
+        None => finding,
+    };
+    let mend =
+        |needed: &Needed| Some(Edit::after(needed.at?, if needed.is_before_id { " | null" } else { "?" }));
+    let advice = match first.is_before_id {
+        true => "write ` | null` behind what stands before the id: `null` is written there",
+        false => "write `?` behind what stands next to the id: it may be absent then",
+    };
+    Some(match needed.iter().map(mend).collect::<Option<Vec<Edit>>>() {
+        Some(edits) => finding.suggest(advice, edits),
+        None => finding.help(advice),
+    })
 }

@@ -206,7 +206,7 @@ fn a_code_is_found_however_it_is_typed() {
     }
     assert!(explain::page("S9999").is_none());
     assert!(explain::page("").is_none());
-    assert_eq!(explain::nearest("S0320").unwrap().code.0, "S0312");
+    assert_eq!(explain::nearest("S0320").unwrap().code.0, "S0313");
     assert_eq!(explain::nearest("E0502").unwrap().code.0, "S0502");
     assert!(explain::nearest("hello there").is_none());
     let readable = explain::page("S0301").unwrap().readable();

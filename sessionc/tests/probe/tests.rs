@@ -215,7 +215,7 @@ fn what_a_server_does_after_each_offence_of_a_group_is_one_line() {
 }
 
 fn a_server_that_hangs_does_not_work_afterwards() {
-    let run = probe("hangs", &["--timeout", "1", "--only", "unknown", "--format", "json"]);
+    let run = probe("hangs", &["--timeout", "4", "--only", "unknown", "--format", "json"]);
     assert_eq!(run.code, 1);
     for trial in run.trials() {
         assert_eq!((&trial["reaction"], &trial["afterwards"]), (&"no answer".into(), &"no answer".into()));
@@ -225,7 +225,7 @@ fn a_server_that_hangs_does_not_work_afterwards() {
 
 fn a_server_that_hangs_is_not_waited_for_each_time() {
     let hanging = |format: &'static str| {
-        let state = ["--state", "Ready", "--only", "form", "--timeout", "1", "--jobs", "1", "--format"];
+        let state = ["--state", "Ready", "--only", "form", "--timeout", "3", "--jobs", "1", "--format"];
         std::thread::spawn(move || probe("hangs", &[&state[..], &[format]].concat()))
     };
     let [json, text, junit] = ["json", "text", "junit"].map(hanging).map(|run| run.join().unwrap());
@@ -247,7 +247,7 @@ fn a_sub_session_is_opened_where_the_server_goes_on() {
     let file = format!("sessionc/{DOWNLOADS}");
     let probe = |manner: &str| {
         let arguments =
-            ["probe", &file, "--wait", "0", "--timeout", "1", "--only", "order", "--format", "json", "--"];
+            ["probe", &file, "--wait", "0", "--timeout", "6", "--only", "order", "--format", "json", "--"];
         let run = sessionc(&[&arguments[..], &[server.to_str().unwrap(), "serve", manner]].concat());
         // The last state that permits it is the one after the shutdown.
         let summary = run.lines().pop().unwrap();
@@ -575,7 +575,7 @@ fn why_no_session_can_be_opened_is_said() {
         ] {
             scope.spawn(move || {
                 let server = format!("read line; printf '{answer}'; cat > /dev/null");
-                let said = problem(&[counter, "--timeout", "3", "--", "/bin/sh", "-c", &server]);
+                let said = problem(&[counter, "--timeout", "6", "--", "/bin/sh", "-c", &server]);
                 assert!(said.starts_with(&format!("{silent}{why}")), "{said}");
             });
         }
@@ -592,7 +592,7 @@ fn why_no_session_can_be_opened_is_said() {
             assert_eq!(said, ended);
         });
         scope.spawn(|| {
-            let said = problem(&[counter, "--url", &super::http::start_endless()]);
+            let said = problem(&[counter, "--timeout", "120", "--url", &super::http::start_endless()]);
             assert!(
                 said.contains("the server sent more than 10000 messages in one session before"),
                 "{said}"
@@ -632,7 +632,7 @@ fn a_server_without_a_reply_is_not_waited_for_in_another_way() {
                 let server =
                     format!("echo started >> {}; read line; {said}; cat > /dev/null", starts.display());
                 let arguments =
-                    [protocol.as_slice(), &["--timeout", "1", "--", "/bin/sh", "-c", &server]].concat();
+                    [protocol.as_slice(), &["--timeout", "4", "--", "/bin/sh", "-c", &server]].concat();
                 let problem = problem(&arguments);
                 assert!(problem.contains("in time"), "{problem}");
                 let starts = std::fs::read_to_string(starts).unwrap().lines().count();

@@ -76,6 +76,10 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `grants registrations", "the field is missing"),
     ("write `Hello.capabilities`", "the field is missing"),
     ("write `each request._meta", "the field is missing"),
+    (
+        "write ` | null` behind what stands before the id",
+        "where the elements of a list are declared is not known",
+    ),
     ("write `error -32000`", "the code is the author's choice"),
     ("write `type Name", "the name is missing"),
     ("write `requires Guest.", "the capability is missing"),
