@@ -62,10 +62,10 @@ impl<'a> UnplacedMessage<'a> {
     /// Nothing if the text is not a message, or names nothing that can be read.
     pub(super) fn of(said: Said, message: MessageText<'a>) -> Option<UnplacedMessage<'a>> {
         let head = MessageHead::of(message)?;
-        let names = match (head.replies_to(), head.asks()) {
-            (Some(id), _) => MessageName::Reply { id, result: head.result() },
-            (None, Some(id)) => MessageName::Request(id),
-            (None, None) => MessageName::Notification(head.params().and_then(NamedRequest::of)),
+        let names = match (head.id(), head.method()) {
+            (Some(id), None) => MessageName::Reply { id, result: head.result() },
+            (Some(id), Some(_)) => MessageName::Request(id),
+            (None, _) => MessageName::Notification(head.params().and_then(NamedRequest::of)),
         };
         Some(UnplacedMessage { said, message, method: head.into_method(), names })
     }
