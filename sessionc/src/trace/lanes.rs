@@ -73,12 +73,13 @@ impl Lanes {
         if self.lanes.back().is_some_and(|lane| lane.name() == name) {
             return;
         }
-        let is_it = |lane: &Box<Lane>| lane.name() == name;
+        let is_it = |lane: &Lane| lane.name() == name;
         let newest = self.lanes.len().saturating_sub(FEW);
-        let among_newest = self.lanes.range(newest..).rposition(is_it).map(|place| newest + place);
+        let among_newest =
+            self.lanes.range(newest..).rposition(|lane| is_it(lane)).map(|place| newest + place);
         let is_known = || name.is_none_or(|name| self.names.contains(name));
         let place = match among_newest {
-            None if is_known() => self.lanes.iter().rposition(is_it),
+            None if is_known() => self.lanes.iter().rposition(|lane| is_it(lane)),
             place => place,
         };
         let known = place.and_then(|place| self.lanes.remove(place));
