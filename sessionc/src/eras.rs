@@ -4,8 +4,8 @@ use mcp_protocol_machine::StepKind;
 use mcp_runtime::ViolationKind;
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Owed};
 use mcp_runtime::protocol::{MessageIndex, RequestId, Side};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+
+use crate::message_head::MessageHead;
 
 /// Which observer a message belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Eras {
         if sender != Side::Client {
             return None;
         }
-        let (request, id) = match message.bytes().trim_ascii_start().starts_with(b"[") {
+        let (request, id) = match is_batch(message) {
             false => self.handshake.request_of(sender, message)?,
             // What is in a batch, and whether it may be one, is known only when it is judged.
             true => match self.handshake.clone().observe(sender, message).as_slice() {
@@ -138,17 +138,16 @@ impl Eras {
         self.handshake.begins_session(request).then_some(id)
     }
 
-    /// The client has asked in both ways: a reply belongs to what it answers.
+    /// Whether some request with this method begins a session.
+    pub(crate) fn may_begin_with_method(&self, method: &str) -> bool {
+        self.handshake.of_method(method).any(|message| self.handshake.begins_session(message))
+    }
+
+    /// The client has asked in both ways: a reply belongs to what it answers. No batch is such a reply.
     fn answers_one_that_stands_alone(&self, message: MessageText<'_>) -> bool {
-        #[derive(Deserialize)]
-        struct Answer {
-            id: Option<RequestId>,
-            method: Option<IgnoredAny>,
-        }
-        let Ok(Answer { id: Some(id), method: None }) = serde_json::from_slice(message.bytes()) else {
-            return false;
-        };
-        self.stateless.as_ref().is_some_and(|observer| awaits(observer, Side::Server, &id))
+        let head = MessageHead::of(message).filter(|_| !is_batch(message));
+        let answered = head.and_then(|head| head.replies_to());
+        answered.is_some_and(|id| self.stateless.as_ref().is_some_and(|it| awaits(it, Side::Server, &id)))
     }
 
     /// Judges a message of an era.
@@ -217,6 +216,11 @@ impl Eras {
 /// Whether a request of the other side waits for a reply with this id.
 pub(crate) fn awaits(observer: &Observer, replier: Side, id: &RequestId) -> bool {
     observer.awaited(replier, id).is_some()
+}
+
+/// Whether a text is a list of messages, if it is one at all.
+pub(crate) fn is_batch(message: MessageText<'_>) -> bool {
+    message.bytes().trim_ascii_start().starts_with(b"[")
 }
 
 /// Whether a message has moved the session to another state.

@@ -19,6 +19,7 @@ mod json_schema;
 mod lsp;
 mod machine_json;
 mod malformed_texts;
+mod message_head;
 mod missing_role;
 mod not_received;
 mod other_type;

@@ -66,13 +66,12 @@ impl Checker {
         if self.closed {
             return Vec::new();
         }
-        let within = Capabilities::unknown();
         // Each request and place once, because every reply of the protocol is held against them.
         let gather = |direction| self.open(direction).collect::<BTreeSet<_>>();
         let (own, others) = (gather(direction), gather(direction.flip()));
         let permitted = self.protocol.indexed().map(|(index, _)| index).filter(|message| {
             self.allows(direction, *message, own.iter().copied(), others.iter().copied())
-                && self.gates(direction, *message, &within, &|_: &Condition| false).is_ok()
+                && self.are_gates_open(direction, *message)
         });
         permitted.collect()
     }
@@ -81,7 +80,7 @@ impl Checker {
     pub fn is_permitted(&self, direction: Direction, message: MessageIndex) -> bool {
         !self.closed
             && self.allows(direction, message, self.open(direction), self.open(direction.flip()))
-            && self.gates(direction, message, &Capabilities::unknown(), &|_: &Condition| false).is_ok()
+            && self.are_gates_open(direction, message)
     }
 
     /// Whether every capability that a message needs was announced, whatever the state says, or was when the sender of the

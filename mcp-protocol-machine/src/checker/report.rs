@@ -1,10 +1,9 @@
 //! How a refusal becomes a [`Violation`]: names in place of indices, the rule that applies, what would be right.
 
-use crate::capability::Capabilities;
 use crate::id::{RequestId, Token};
 use crate::protocol::{
-    Action, Condition, Direction, Edge, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex,
-    Strictness, Text,
+    Action, Direction, Edge, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex, Strictness,
+    Text,
 };
 use crate::violation::{Details, Expected, Got, Violation, ViolationKind};
 
@@ -335,12 +334,10 @@ impl Checker {
 
     /// What may be sent in these states in a direction, gates included; what moves a channel on comes first.
     fn expected(&self, states: &[&State], direction: Direction) -> Vec<Expected> {
-        let within = Capabilities::unknown();
         let mut ranked: Vec<(bool, MessageIndex)> = Vec::new();
         for state in states {
             for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
-                let open = self.gates(direction, edge.message, &within, &|_: &Condition| false).is_ok();
-                if open && edge.origin != Origin::Closure {
+                if edge.origin != Origin::Closure && self.are_gates_open(direction, edge.message) {
                     ranked.push((matches!(edge.action, Action::Spawn(_)), edge.message));
                 }
             }

@@ -2,8 +2,8 @@
 
 use mcp_runtime::protocol::RequestId;
 
-use super::direction::MessageHead;
 use super::formats::elements::for_each_element;
+use crate::message_head::MessageHead;
 
 /// The requests and replies in a batch that was refused as a whole.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
 use mcp_runtime::protocol::Side;
 
-use super::direction::MessageHead;
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
 use super::session::{JudgedSession, Said, SessionBounds};
 use crate::eras::Eras;
 use crate::files::Failure;
+use crate::message_head::MessageHead;
 use crate::protocol::Chosen;
 
 /// How many messages are held until it is known where a session begins.

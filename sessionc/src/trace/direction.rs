@@ -1,18 +1,17 @@
 //! Who sends a message, where the log does not say it.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use mcp_protocol_machine::IdTable;
-use mcp_runtime::observer::{JsonValue, MessageText, Observer};
+use mcp_runtime::observer::{MessageText, Observer};
 use mcp_runtime::protocol::{Kind, Payload, Protocol, RequestId, Side};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::formats::elements::for_each_element;
 use super::formats::record::Sender;
 use super::methods::sent_by;
 use super::requests::is_short;
+use crate::message_head::MessageHead;
 
 /// How many requests without a reply are remembered.
 const REMEMBERED: usize = 65_536;
@@ -113,94 +112,6 @@ impl FoundSender {
     }
 }
 
-/// What a message has that says who sends it, as it is written.
-pub(super) struct MessageHead<'a> {
-    method: Option<Cow<'a, str>>,
-    id: Option<&'a str>,
-    result: Option<&'a str>,
-    params: Option<&'a str>,
-}
-
-/// The same, as a text is read that was not read before.
-#[derive(Deserialize)]
-struct RawHead<'a> {
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-}
-
-impl<'a> MessageHead<'a> {
-    /// Of a batch this is the head of the first message.
-    pub(super) fn of(message: MessageText<'a>) -> Option<MessageHead<'a>> {
-        if let Some(members) = message.value().and_then(|value| value.plain_members()) {
-            return MessageHead::of_members(members);
-        }
-        let bytes = message.bytes();
-        let first = bytes.strip_prefix(b"[").map_or(bytes, |rest| rest.trim_ascii_start());
-        let mut heads = serde_json::Deserializer::from_slice(first).into_iter::<RawHead<'_>>();
-        let RawHead { method, id, result, params } = heads.next()?.ok()?;
-        let [id, result, params] = [id, result, params].map(|value| value.map(RawValue::get));
-        Some(MessageHead { method, id, result, params })
-    }
-
-    fn id(&self) -> Option<RequestId> {
-        serde_json::from_str(self.id?).ok()
-    }
-
-    /// The request that this is a reply to, if it is one.
-    pub(super) fn replies_to(&self) -> Option<RequestId> {
-        self.id().filter(|_| self.method.is_none())
-    }
-
-    /// The id of the request that this is, if it is one.
-    pub(super) fn asks(&self) -> Option<RequestId> {
-        self.id().filter(|_| self.method.is_some())
-    }
-
-    /// The result of a reply, as it is written.
-    pub(super) fn result(&self) -> Option<&'a str> {
-        self.result
-    }
-
-    /// The method, if it has one.
-    pub(super) fn into_method(self) -> Option<Cow<'a, str>> {
-        self.method
-    }
-
-    /// The params, as they are written.
-    pub(super) fn params(&self) -> Option<&'a str> {
-        self.params
-    }
-
-    fn of_members(members: impl Iterator<Item = (&'a str, JsonValue<'a>)>) -> Option<MessageHead<'a>> {
-        let (mut method, mut id, mut result, mut params) = (None, None, None, None);
-        for (key, value) in members {
-            let place = match key {
-                "method" => &mut method,
-                "id" => &mut id,
-                "result" => &mut result,
-                "params" => &mut params,
-                _ => continue,
-            };
-            if place.replace(value).is_some() {
-                return None;
-            }
-        }
-        let there = |value: Option<JsonValue<'a>>| value.filter(|value| value.written() != "null");
-        let method = match there(method) {
-            Some(method) => Some(method.text()?),
-            None => None,
-        };
-        let [id, result, params] = [id, result, params].map(|value| there(value).map(|it| it.written()));
-        Some(MessageHead { method, id, result, params })
-    }
-}
-
 /// What names a request in the params of a cancel.
 #[derive(Deserialize)]
 struct Cancel {
@@ -239,10 +150,10 @@ impl Directions {
         };
         let Some(head) = head else { return own.map(FoundSender::Certain) };
         let id = head.id();
-        let told = match (own, &head.method) {
+        let told = match (own, head.method()) {
             (Some(own), _) => FoundSender::Certain(own),
-            (None, Some(method)) => FoundSender::Certain(self.of_method(method, id.as_ref(), head.params)),
-            (None, None) => self.of_reply(id.as_ref()?, head.result),
+            (None, Some(method)) => FoundSender::Certain(self.of_method(method, id.as_ref(), head.params())),
+            (None, None) => self.of_reply(id.as_ref()?, head.result()),
         };
         let sender = told.side();
         self.writer = self.writer.or(match said {
@@ -251,11 +162,11 @@ impl Directions {
             Sender::Is(_) | Sender::Unsaid => None,
         });
         let [client, server] = &mut self.sent;
-        *(if sender == Side::Client { client } else { server }) += u64::from(head.method.is_some());
-        let cancelled = head.method.as_deref().filter(|method| self.method(method).cancels).and(head.params);
+        *(if sender == Side::Client { client } else { server }) += u64::from(head.method().is_some());
+        let cancelled = head.method().filter(|method| self.method(method).cancels).and(head.params());
         match cancelled.and_then(cancelled_request) {
             Some(cancelled) => self.forget(&cancelled, sender),
-            None => self.note(sender, head.method.as_deref(), id),
+            None => self.note(sender, head.method(), id),
         }
         Some(told)
     }
@@ -276,7 +187,7 @@ impl Directions {
     /// The sender of a message that is a reply to a request which was seen, or is not a reply.
     fn sender_if_known(&mut self, message: MessageText<'_>) -> Option<Side> {
         let head = MessageHead::of(message)?;
-        if head.method.is_none() {
+        if head.method().is_none() {
             self.running.get(&head.id()?)?;
         }
         self.sender(Sender::Unsaid, message).map(FoundSender::side)

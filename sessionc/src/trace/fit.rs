@@ -6,8 +6,9 @@ use mcp_runtime::observer::MessageText;
 use mcp_runtime::protocol::{Kind, RequestId, Side, Token};
 use serde::Deserialize;
 
-use super::direction::MessageHead;
 use super::session::{JudgedSession, Said};
+use crate::eras::is_batch;
+use crate::message_head::MessageHead;
 
 /// With how many requests that run a session is asked what it permits, and which result it waits for.
 const COMPARED: usize = 1_024;
@@ -49,16 +50,22 @@ struct NamedRequest {
     token: Option<Token>,
 }
 
+impl NamedRequest {
+    /// Nothing if the params name no request.
+    fn of(params: &str) -> Option<NamedRequest> {
+        let named: NamedRequest = serde_json::from_str(params).ok()?;
+        (named.request.is_some() || named.token.is_some()).then_some(named)
+    }
+}
+
 impl<'a> UnplacedMessage<'a> {
     /// Nothing if the text is not a message, or names nothing that can be read.
     pub(super) fn of(said: Said, message: MessageText<'a>) -> Option<UnplacedMessage<'a>> {
         let head = MessageHead::of(message)?;
-        let names = match (head.replies_to(), head.asks()) {
-            (Some(id), _) => MessageName::Reply { id, result: head.result() },
-            (None, Some(id)) => MessageName::Request(id),
-            (None, None) => {
-                MessageName::Notification(head.params().and_then(|it| serde_json::from_str(it).ok()))
-            }
+        let names = match (head.id(), head.method()) {
+            (Some(id), None) => MessageName::Reply { id, result: head.result() },
+            (Some(id), Some(_)) => MessageName::Request(id),
+            (None, _) => MessageName::Notification(head.params().and_then(NamedRequest::of)),
         };
         Some(UnplacedMessage { said, message, method: head.into_method(), names })
     }
@@ -78,14 +85,55 @@ impl<'a> UnplacedMessage<'a> {
         self.said.sender == Side::Server && !matches!(self.names, MessageName::Reply { .. })
     }
 
+    /// Where it stands in the log, and who sends it.
+    pub(super) fn said(&self) -> Said {
+        self.said
+    }
+
+    /// The message as it is written.
+    pub(super) fn message(&self) -> MessageText<'a> {
+        self.message
+    }
+
+    /// Whether it would begin a session like this one, if it were the first.
+    pub(super) fn may_begin(&self, session: &JudgedSession) -> bool {
+        // Hardly any method begins one, and what a batch has besides its first message is not known here.
+        let begins = |method: &str| session.eras().may_begin_with_method(method);
+        (is_batch(self.message) || self.method().is_some_and(begins))
+            && session.may_begin_with(self.said, self.message).is_some()
+    }
+
+    /// Whether it may be of a session before the last, where the best of the others fits so well. Most of those sessions are
+    /// over, and this costs less than to ask how well each fits.
+    pub(super) fn may_fit(&self, session: &JudgedSession, best: Fit) -> bool {
+        let runs = || session.requests().count() > 0;
+        match (&self.names, best) {
+            // Where both wait for the reply, its result decides.
+            (MessageName::Reply { result, .. }, Fit::Certain) => result.is_some() && runs(),
+            (_, Fit::Certain) | (MessageName::Request(_), Fit::Likely) => false,
+            (MessageName::Reply { .. }, Fit::Likely) => runs(),
+            (_, best) => self.fit_by_name(session) > best,
+        }
+    }
+
     /// How well it fits a session. Where sessions are known to go on at once, what names nothing fits one that permits it;
     /// where they are not, it may as well be too early in the one that begins.
     pub(super) fn fit(&self, session: &JudgedSession, at_once: bool) -> Fit {
-        let (requests, sender) = (session.requests(), self.said.sender);
-        let unnamed = || match self.is_permitted(session) || (!at_once && !session.is_open()) {
-            true => Fit::Perhaps,
-            false => Fit::No,
+        let fit = self.fit_by_name(session);
+        let is_judged = match &self.names {
+            MessageName::Reply { .. } => false,
+            // That the only session does not permit a request of the client is a mistake of the client.
+            MessageName::Request(_) => at_once || self.said.sender == Side::Server,
+            MessageName::Notification(_) => fit == Fit::Perhaps,
         };
+        let is_for_it = || self.is_permitted(session) || (!at_once && !session.is_open());
+        if is_judged && fit != Fit::No && !is_for_it() { Fit::No } else { fit }
+    }
+
+    /// The same by what it names alone, whatever the session permits: it does not fit better than that. What names nothing
+    /// may fit any session.
+    fn fit_by_name(&self, session: &JudgedSession) -> Fit {
+        let (requests, sender) = (session.requests(), self.said.sender);
         match &self.names {
             MessageName::Reply { id, .. } if requests.place(sender.other(), id).is_some() => Fit::Certain,
             MessageName::Reply { id, .. } if requests.cancelled(sender.other(), id).is_some() => Fit::Likely,
@@ -93,14 +141,12 @@ impl<'a> UnplacedMessage<'a> {
             MessageName::Reply { .. } => Fit::No,
             MessageName::Request(id) if requests.place(sender, id).is_some() => Fit::No,
             MessageName::Request(id) if session.ids(sender).has(id) => Fit::No,
-            // That the only session does not permit a request of the client is a mistake of the client.
-            MessageName::Request(_) if (at_once || sender == Side::Server) && unnamed() == Fit::No => Fit::No,
             MessageName::Request(id) if session.ids(sender).is_next(id) => Fit::Likely,
             MessageName::Request(_) => Fit::Perhaps,
             MessageName::Notification(_) if session.is_awaited(sender, self.message) => Fit::Certain,
             MessageName::Notification(named) => {
                 let fit = named.as_ref().and_then(|named| self.fit_named(session, named));
-                fit.unwrap_or_else(unnamed)
+                fit.unwrap_or(Fit::Perhaps)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The sessions with one name, or without a name: one after another, or several that go on at once.
 
+use std::cell::LazyCell;
 use std::collections::VecDeque;
 
 use mcp_runtime::observer::MessageText;
@@ -108,16 +109,18 @@ impl Lane {
         if said.kind == RecordKind::Begins {
             return self.begin(beginnings, found, summary);
         }
-        match self.place(said, message, summary) {
-            LanePlace::Before(place) => {
-                self.doubt(place, said, message);
-                if let Some(session) = self.before.get_mut(place) {
-                    session.take_here(said, message, found);
+        if let Some(unplaced) = self.unplaced(said, message) {
+            match self.place(&unplaced, summary) {
+                LanePlace::Before(place) => {
+                    self.doubt(place, &unplaced);
+                    if let Some(session) = self.before.get_mut(place) {
+                        session.take_here(said, message, found);
+                    }
+                    return;
                 }
-                return;
+                LanePlace::Reopening => return self.take_reopening(said, message, found, summary),
+                LanePlace::Last => {}
             }
-            LanePlace::Reopening => return self.take_reopening(said, message, found, summary),
-            LanePlace::Last => {}
         }
         if let LaneState::Session(session) = &mut self.heard
             && !beginnings.are_told()
@@ -187,30 +190,37 @@ impl Lane {
         self.before.push_back(last);
     }
 
+    /// A message that may belong to another session than the last one, if there is another one.
+    fn unplaced<'a>(&self, said: Said, message: MessageText<'a>) -> Option<UnplacedMessage<'a>> {
+        let LaneState::Session(_) = &self.heard else { return None };
+        let is_only = self.before.is_empty() && self.reopening.is_none();
+        if is_only || !said.kind.is_sent() { None } else { UnplacedMessage::of(said, message) }
+    }
+
     /// Which session a message belongs to.
-    fn place(&mut self, said: Said, message: MessageText<'_>, summary: &mut Summary) -> LanePlace {
+    fn place(&mut self, unplaced: &UnplacedMessage<'_>, summary: &mut Summary) -> LanePlace {
         let LaneState::Session(last) = &self.heard else { return LanePlace::Last };
-        if !said.kind.is_sent() || (self.before.is_empty() && self.reopening.is_none()) {
-            return LanePlace::Last;
-        }
-        let Some(unplaced) = UnplacedMessage::of(said, message) else { return LanePlace::Last };
         let mut best = (unplaced.fit(last, self.at_once), LanePlace::Last);
         let is_next = best.0 == Fit::Likely && unplaced.is_clients_request();
         // It may begin a session, too.
-        if is_next || last.may_begin_with(said, message).is_some() {
+        if is_next || unplaced.may_begin(last) {
             return LanePlace::Last;
         }
         let reopening = self.reopening.iter().map(|it| (LanePlace::Reopening, it.session()));
         let before = self.before.iter().enumerate().rev();
+        let last_differs = LazyCell::new(|| unplaced.is_of_another_request(last));
         let others = reopening.chain(before.map(|(place, it)| (LanePlace::Before(place), &**it)));
         for (place, session) in others {
+            if place != LanePlace::Reopening && !unplaced.may_fit(session, best.0) {
+                continue;
+            }
             let fit = unplaced.fit(session, self.at_once);
             // What a server says of itself while the client opens another session is of the server that was started again.
             let is_of_next = place == LanePlace::Reopening && unplaced.is_servers_own() && !self.at_once;
             // Only where both wait for a reply with this id is the result held against their requests.
             let is_rather_of_this = || {
                 (fit, best) == (Fit::Certain, (Fit::Certain, LanePlace::Last))
-                    && unplaced.is_of_another_request(last)
+                    && *last_differs
                     && !unplaced.is_of_another_request(session)
             };
             if fit > best.0 || (fit == best.0 && is_of_next) || is_rather_of_this() {
@@ -234,14 +244,13 @@ impl Lane {
 
     /// Takes note of a message that is taken for one of a session before the last. What names nothing of that session may as
     /// well be of the last one, which does not permit it; anything else shows that the session goes on.
-    fn doubt(&mut self, place: usize, said: Said, message: MessageText<'_>) {
+    fn doubt(&mut self, place: usize, unplaced: &UnplacedMessage<'_>) {
         let (LaneState::Session(last), Some(before)) = (&self.heard, self.before.get(place)) else { return };
-        let Some(unplaced) = UnplacedMessage::of(said, message) else { return };
         if !unplaced.is_servers_own() || unplaced.fit(before, self.at_once) > Fit::Perhaps {
             return self.doubts.clear();
         }
         if let Some(method) = unplaced.method().filter(|_| !self.at_once && last.is_open()) {
-            self.doubts.note(method, last, said, message);
+            self.doubts.note(method, last, unplaced.said(), unplaced.message());
         }
     }
 

@@ -1,5 +1,7 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
+use std::collections::{HashSet, VecDeque};
+
 use mcp_runtime::observer::MessageText;
 
 use super::beginnings::Beginnings;
@@ -14,12 +16,17 @@ use crate::protocol::Chosen;
 /// How many sessions may run side by side; the one that was silent for longest ends first.
 const SIDE_BY_SIDE: usize = 1_024;
 
+/// How many lanes are looked through before the name is looked up: hardly more go on at once.
+const FEW: usize = 16;
+
 /// The sessions of one log.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     beginnings: Beginnings,
     /// The one that has heard something last is the last.
-    lanes: Vec<Lane>,
+    lanes: VecDeque<Box<Lane>>,
+    /// The names of those that have one. A log may have any number of sessions: a new name is not looked for in all of them.
+    names: HashSet<Box<str>>,
     /// The last place that could not be read.
     missed: Option<Place>,
     summary: Summary,
@@ -33,7 +40,8 @@ impl Lanes {
     pub(crate) fn new(chosen: &Chosen, from: Option<&str>) -> Result<Lanes, Failure> {
         Ok(Lanes {
             beginnings: Beginnings::new(chosen, from)?,
-            lanes: Vec::new(),
+            lanes: VecDeque::new(),
+            names: HashSet::new(),
             missed: None,
             summary: Summary::default(),
         })
@@ -47,8 +55,8 @@ impl Lanes {
         message: MessageText<'_>,
         found: &mut Vec<Finding>,
     ) {
-        let place = self.place(name, found);
-        if let Some(lane) = self.lanes.get_mut(place) {
+        self.bring_last(name, found);
+        if let Some(lane) = self.lanes.back_mut() {
             lane.take(&self.beginnings, said, message, found, &mut self.summary);
         }
     }
@@ -59,20 +67,38 @@ impl Lanes {
         self.lanes.iter_mut().for_each(|lane| lane.missed(place));
     }
 
-    /// Where the lane with a name is: the last place from here on. If there is none, it is made.
-    fn place(&mut self, name: Option<&str>, found: &mut Vec<Finding>) -> usize {
-        match self.lanes.iter().rposition(|lane| lane.name() == name) {
-            // Mostly it is the last one already.
-            Some(place) => self.lanes.get_mut(place..).unwrap_or_default().rotate_left(1),
-            None => {
-                if self.lanes.len() == SIDE_BY_SIDE {
-                    let silent = self.lanes.remove(0);
-                    silent.end(&self.beginnings, found, &mut self.summary);
-                }
-                self.lanes.push(Lane::new(name, self.missed));
-            }
+    /// Makes the lane with a name the last one. If there is none, it is made.
+    fn bring_last(&mut self, name: Option<&str>, found: &mut Vec<Finding>) {
+        // Mostly it is the last one already.
+        if self.lanes.back().is_some_and(|lane| lane.name() == name) {
+            return;
         }
-        self.lanes.len().saturating_sub(1)
+        let is_it = |lane: &Lane| lane.name() == name;
+        let newest = self.lanes.len().saturating_sub(FEW);
+        let among_newest =
+            self.lanes.range(newest..).rposition(|lane| is_it(lane)).map(|place| newest + place);
+        let is_known = || name.is_none_or(|name| self.names.contains(name));
+        let place = match among_newest {
+            None if is_known() => self.lanes.iter().rposition(|lane| is_it(lane)),
+            place => place,
+        };
+        let known = place.and_then(|place| self.lanes.remove(place));
+        let lane = known.unwrap_or_else(|| self.begin(name, found));
+        self.lanes.push_back(lane);
+    }
+
+    /// A lane with a new name. Where there are too many, the one that was silent for longest ends.
+    fn begin(&mut self, name: Option<&str>, found: &mut Vec<Finding>) -> Box<Lane> {
+        if self.lanes.len() == SIDE_BY_SIDE
+            && let Some(silent) = self.lanes.pop_front()
+        {
+            if let Some(name) = silent.name() {
+                self.names.remove(name);
+            }
+            silent.end(&self.beginnings, found, &mut self.summary);
+        }
+        self.names.extend(name.map(Box::from));
+        Box::new(Lane::new(name, self.missed))
     }
 
     /// Notes that something was not observed.
@@ -86,5 +112,34 @@ impl Lanes {
             lane.end(&self.beginnings, found, &mut self.summary);
         }
         self.summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_runtime::protocol::Side;
+
+    use super::*;
+    use crate::arguments::Shipped;
+    use crate::protocol::choose;
+    use crate::trace::formats::record::RecordKind;
+
+    const INITIALIZE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+
+    #[test]
+    fn the_session_that_was_silent_for_longest_ends_and_its_name_is_free() {
+        let mut lanes = Lanes::new(&choose(None, Some(Shipped::Mcp)).unwrap(), None).unwrap();
+        let place = Place { line: 1, entry: None };
+        let said = Said { place, sender: Side::Client, kind: RecordKind::Sent };
+        let mut take =
+            |name: usize| lanes.take(Some(&name.to_string()), said, INITIALIZE.into(), &mut Vec::new());
+        (0..SIDE_BY_SIDE).for_each(&mut take);
+        // The first one goes on, so the second one has to make room.
+        take(0);
+        take(SIDE_BY_SIDE);
+        assert_eq!((lanes.lanes.len(), lanes.names.len()), (SIDE_BY_SIDE, SIDE_BY_SIDE));
+        assert!(!lanes.names.contains("1") && lanes.names.contains("0"));
+        assert!(lanes.lanes.iter().all(|lane| lane.name().is_some_and(|name| lanes.names.contains(name))));
+        assert_eq!(lanes.summary.sessions, 1);
     }
 }

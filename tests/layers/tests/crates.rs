@@ -145,6 +145,7 @@ fn the_command_line() {
             "json_schema",
             "machine_json",
             "protocol",
+            "message_head",
             "eras",
             "unknown_revision",
             "not_received",
