@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is its own harness")]
 
+mod answers;
 mod guide;
 mod http;
 mod server;

@@ -581,18 +581,18 @@ fn why_no_session_can_be_opened_is_said() {
         }
         scope.spawn(|| {
             let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>no</p>";
-            let said = problem(&[counter, "--url", &super::http::start_refusing(html)]);
+            let said = problem(&[counter, "--url", &super::answers::start_refusing(html)]);
             let why = "what it has sent has the content type `text/html`: send `application/json` or `text/event-stream`";
             assert_eq!(said, format!("{ended}: {why}"));
         });
         scope.spawn(|| {
             let log = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
                        data: {\"jsonrpc\":\"2.0\",\"method\":\"counter/more\"}\n\n";
-            let said = problem(&[counter, "--url", &super::http::start_refusing(log)]);
+            let said = problem(&[counter, "--url", &super::answers::start_refusing(log)]);
             assert_eq!(said, ended);
         });
         scope.spawn(|| {
-            let said = problem(&[counter, "--timeout", "120", "--url", &super::http::start_endless()]);
+            let said = problem(&[counter, "--timeout", "120", "--url", &super::answers::start_endless()]);
             assert!(
                 said.contains("the server sent more than 10000 messages in one session before"),
                 "{said}"
@@ -688,7 +688,7 @@ fn what_cannot_be_probed_is_said() {
         ),
         ("HTTP/1.1 2", "sent no whole answer over HTTP (connection closed before message completed)"),
     ] {
-        let refused = problem(&[counter, "--url", &super::http::start_refusing(answer)]);
+        let refused = problem(&[counter, "--url", &super::answers::start_refusing(answer)]);
         let begins = "sessionc: no session can be opened: the server ";
         assert!(refused.starts_with(begins) && refused.contains(said), "{refused}");
     }
