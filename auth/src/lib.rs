@@ -3,7 +3,7 @@
 //! - [`client`], with the feature `client`: gets a token from the authorization server that an MCP server names, adds it to
 //!   each request, and renews it. The user logs in with a browser or is logged in at an enterprise; or the program has credentials
 //!   of its own, or the identity of a workload. Tokens may be bound to a key.
-//! - [`server`], with the feature `server`: a layer in front of an MCP server, which validates the token of each request and
+//! - [`server`], with the feature `server`: for an MCP server in an axum router: validates the token of each request and
 //!   says who asks.
 //!
 //! Tokens are never logged, and never sent to another host than the one they are for: [`Secret`] does not show itself, and no

@@ -137,12 +137,8 @@ impl Desk {
 async fn climb(context: &Context) -> Result<String, RpcError> {
     for step in 1..=3_u32 {
         let progress = ProgressParams::new(0, step).total(3);
-        context.send_progress(progress).await.map_err(failed)?;
+        context.send_progress(progress).await?;
     }
-    context.log(LoggingMessageParams::new(LoggingLevel::Info, "climbed")).await.map_err(failed)?;
+    context.log(LoggingMessageParams::new(LoggingLevel::Info, "climbed")).await?;
     Ok("I am on the roof.".to_owned())
-}
-
-fn failed(error: mcp_runtime::Error) -> RpcError {
-    RpcError::internal_error(error.to_string())
 }

@@ -215,6 +215,11 @@ impl SubSessions {
         self.bodies.later(direction, message)
     }
 
+    /// That body and those around it, the outermost first. Empty if no body has the message as a later step.
+    pub(crate) fn way_of(&self, direction: Direction, message: MessageIndex) -> &[u32] {
+        self.later(direction, message).map(|body| self.bodies.way(body)).unwrap_or_default()
+    }
+
     /// Whether a message may be a step of a running sub-session that holds its values, or open one within that.
     pub(crate) fn may_have(
         &self,

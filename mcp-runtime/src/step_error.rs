@@ -136,6 +136,13 @@ impl<S> From<StepError<S>> for Error {
     }
 }
 
+/// As for an [`Error`]: so a handler that takes steps ends with `?`.
+impl<S> From<StepError<S>> for RpcError {
+    fn from(error: StepError<S>) -> RpcError {
+        Error::from(error).into()
+    }
+}
+
 /// Writes the sentence: Rust prints an error that `main` returns in this form.
 impl<S> std::fmt::Debug for StepError<S> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -183,6 +190,17 @@ mod tests {
         assert_eq!(format!("{error:?}"), r#"StepError("the peer refused the request: no room (code 1)")"#);
         let error: StepError<()> = StepError::Ended(Error::Closed);
         assert_eq!(format!("{error:?}"), r#"StepError("the session is closed")"#);
+    }
+
+    #[test]
+    fn a_handler_passes_on_why_a_step_failed() {
+        fn handler(error: StepError<()>) -> Result<(), RpcError> {
+            Err(error)?
+        }
+        let refused = StepError::Refused { error: RpcError::new(7, "no room"), session: () };
+        assert_eq!(handler(refused), Err(RpcError::new(7, "no room")));
+        let ended = RpcError::internal_error("the session is closed");
+        assert_eq!(handler(StepError::Ended(Error::Closed)), Err(ended));
     }
 
     #[test]

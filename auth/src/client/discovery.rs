@@ -65,7 +65,7 @@ pub(super) async fn discover(
     known: &[String],
 ) -> Result<Discovered, AuthorizationError> {
     let Some(metadata) = resource_metadata(fetcher, server, challenge).await? else {
-        return implied(fetcher, server).await;
+        return implied(fetcher, server, challenge.resource_metadata.as_deref()).await;
     };
     if !is_part(&metadata.resource, server) {
         let expected = server.to_string();
@@ -138,17 +138,25 @@ pub(super) async fn authorization_server(
     Err(AuthorizationError::NoMetadata { issuer: issuer.to_owned() })
 }
 
-/// The authorization server of a server of revision 2025-03-26, which says nothing about itself: its own host.
-async fn implied(fetcher: &Fetcher, server: &Url) -> Result<Discovered, AuthorizationError> {
+/// The authorization server of a server of revision 2025-03-26, which says nothing about itself: its own host. A server that has
+/// named an address for its metadata is of a later one, so nothing is guessed: the user would be sent to a page that is not there.
+async fn implied(
+    fetcher: &Fetcher,
+    server: &Url,
+    named: Option<&str>,
+) -> Result<Discovered, AuthorizationError> {
     let base = server.origin().ascii_serialization();
     let found = fetcher.json::<AuthorizationServer>(&at_root(server, AUTHORIZATION_SERVER)).await?;
-    let found = match found {
+    let found = match (found, named) {
         // That revision does not say what the issuer is, so any on this host will do.
-        Some(found) => match Url::parse(&found.issuer) {
+        (Some(found), _) => match Url::parse(&found.issuer) {
             Ok(issuer) if issuer.origin() == server.origin() => found,
             _ => return Err(AuthorizationError::OtherIssuer { expected: base, found: found.issuer }),
         },
-        None => AuthorizationServer {
+        (None, Some(named)) => {
+            return Err(AuthorizationError::NoResourceMetadata { address: named.to_owned() });
+        }
+        (None, None) => AuthorizationServer {
             authorization_endpoint: Some(format!("{base}/authorize")),
             token_endpoint: Some(format!("{base}/token")),
             registration_endpoint: Some(format!("{base}/register")),

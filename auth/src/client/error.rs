@@ -21,6 +21,15 @@ pub enum AuthorizationError {
         /// The resource in the metadata.
         found: String,
     },
+    /// The MCP server has named an address for its metadata, and nothing is there.
+    #[error(
+        "the server says that its metadata are at `{address}`, and nothing is there, nor at its well-known addresses: it must \
+         serve them there without a token, or the client cannot find the authorization server"
+    )]
+    NoResourceMetadata {
+        /// The address in `WWW-Authenticate`.
+        address: String,
+    },
     /// The metadata of the MCP server name no authorization server.
     #[error(
         "the metadata of the server name no authorization server: it must list one in `authorization_servers`"

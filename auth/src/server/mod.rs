@@ -1,4 +1,4 @@
-//! The server's side: a layer that validates the token of each request, and says who asks.
+//! The server's side: validates the token of each request, and says who asks.
 //!
 //! - `resource.rs`: [`ProtectedResource`], the layer; `service.rs`: what it does with each request; `operation.rs`: what a
 //!   request does, for the scopes that this needs.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use axum::Router;
+use axum::http::Method;
+use axum::routing::any;
 use url::Url;
 
 use super::operation::Operation;
@@ -14,10 +17,10 @@ use crate::scopes::Scopes;
 /// How many bytes of a body are read to find out what it does, by default.
 const MOST: usize = 4 * 1024 * 1024;
 
-/// An MCP server that wants a token with each request: a layer for an axum router. It serves the metadata of the resource, and
-/// answers requests without a valid token with 401, and those whose token does not permit enough with 403. What is left has its
-/// [`Principal`](super::Principal) in its extensions, and its token no longer: nothing behind the layer can log it, or send it
-/// on.
+/// An MCP server that wants a token with each request. [`protect`](Self::protect) adds this to the routes of a router, with a
+/// route for the metadata of the resource. Requests without a valid token are answered with 401, and those whose token does not
+/// permit enough with 403. What is left has its [`Principal`](super::Principal) in its extensions, and its token no longer:
+/// nothing behind it can log the token, or send it on.
 ///
 /// ```no_run
 /// use axum::Router;
@@ -34,9 +37,14 @@ const MOST: usize = 4 * 1024 * 1024;
 ///     });
 /// let options = ServerOptions::new().hosts(["notes.example"]).principal(principal);
 /// let server = HttpServer::new(options, |transport| async move { drop(transport) });
-/// Ok(Router::new().route("/mcp", server.method_router()).layer(resource))
+/// let protected = resource.protect(Router::new().route("/mcp", server.method_router()));
+/// // Other routes need no token.
+/// Ok(protected.route("/health", axum::routing::any(|| async { "it is there" })))
 /// # }
 /// ```
+///
+/// It is also a layer of tower, for services that are not a router. The layer answers requests for the metadata itself, so it has
+/// to get them: around a router it gets those for which there is no route, and loses them to another fallback.
 #[derive(Clone)]
 pub struct ProtectedResource(Arc<Resource>);
 
@@ -76,6 +84,26 @@ impl ProtectedResource {
             scopes_of: None,
             max_body_bytes: MOST,
         })))
+    }
+
+    /// Has the routes of a router want a token, and adds a route for the metadata of the resource, which wants none.
+    ///
+    /// What it returns is a router like any other. Routes that are added afterwards, routers that are merged with it in either
+    /// order, and its fallback need no token. A router that is nested under a path is nested before: the metadata are at
+    /// the path that follows from the address of the resource.
+    ///
+    /// # Panics
+    /// If the router has a route at the address of the metadata already.
+    pub fn protect<S>(self, router: Router<S>) -> Router<S>
+    where
+        S: Clone + Send + Sync + 'static,
+    {
+        let resource = Arc::clone(&self.0);
+        // A router without routes cannot have a layer around them.
+        let router = if router.has_routes() { router.route_layer(self) } else { router };
+        let path = resource.metadata_url.path().to_owned();
+        let metadata = any(move |method: Method| async move { resource.metadata(&method) });
+        router.route(&path, metadata)
     }
 
     fn with(self, change: impl FnOnce(&mut Resource)) -> ProtectedResource {

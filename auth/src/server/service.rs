@@ -22,6 +22,9 @@ use crate::challenge::BearerChallenge;
 use crate::metadata::ResourceMetadata;
 use crate::scopes::Scopes;
 
+/// The code of JSON-RPC for what is not JSON.
+const NOT_JSON: i32 = -32700;
+
 /// How long the body of a request may take.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
@@ -97,7 +100,7 @@ enum Presented {
 
 impl Resource {
     /// The metadata of the resource, which every page may read, pages of other hosts included.
-    fn metadata(&self, method: &Method) -> Response<Body> {
+    pub(super) fn metadata(&self, method: &Method) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let mut refused = answer(StatusCode::METHOD_NOT_ALLOWED, Body::empty());
             refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -185,7 +188,11 @@ impl Resource {
             }
         };
         let mut needed = Scopes::new();
-        each(&body, |operation| needed = needed.with(&scopes_of(operation)));
+        each(&body, |operation| needed = needed.with(&scopes_of(operation))).map_err(|error| {
+            // Let through, it would need no scopes, whatever the server makes of it.
+            let body = error_body(NOT_JSON, &format!("the message is not JSON: {error}"));
+            Box::new(answer(StatusCode::BAD_REQUEST, body))
+        })?;
         Ok((Request::from_parts(head, Body::from(body)), needed))
     }
 
@@ -235,7 +242,11 @@ fn answer(status: StatusCode, body: Body) -> Response<Body> {
 
 /// An error of JSON-RPC, as the server behind the layer answers with.
 fn said(why: &str) -> Body {
-    json!({ "jsonrpc": "2.0", "error": { "code": -32000, "message": why } }).to_string().into()
+    error_body(-32000, why)
+}
+
+fn error_body(code: i32, why: &str) -> Body {
+    json!({ "jsonrpc": "2.0", "error": { "code": code, "message": why } }).to_string().into()
 }
 
 fn refusal(status: StatusCode, challenge: &BearerChallenge, why: &str) -> Box<Response<Body>> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use axum::Router;
+use axum::routing::get;
 use mcp_auth::Secret;
 use mcp_auth::client::{
     Authorization, AuthorizationError, IdentityProvider, RegisteredClient, Store, TokenSource, Url,
@@ -108,7 +109,8 @@ fn router(address: &str, issuer: &str, tokens: impl TokenValidator) -> Result<Ro
         });
     let options = ServerOptions::new().principal(principal);
     let server = mcp_kit::Server::new("notes", "1.0.0", ()).tool::<Greet>().http(options)?;
-    Ok(Router::new().route("/mcp", server.method_router()).layer(resource))
+    let protected = resource.protect(Router::new().route("/mcp", server.method_router()));
+    Ok(protected.route("/health", get(|| async { "it is there" })))
 }
 
 fn validators() -> Result<(Jwt, Introspection), Box<dyn Error>> {

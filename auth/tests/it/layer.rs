@@ -2,8 +2,9 @@
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::State;
 use axum::http::{Request, Response, StatusCode};
-use axum::routing::post;
+use axum::routing::{any, post};
 use mcp_auth::server::{Principal, ProtectedResource, TokenError, TokenValidator};
 use serde_json::{Value, json};
 use tower_service::Service;
@@ -24,6 +25,15 @@ impl TokenValidator for Words {
     }
 }
 
+/// Takes no token.
+struct Nothing;
+
+impl TokenValidator for Nothing {
+    async fn validate(&self, _: &str, _: &str) -> Result<Principal, TokenError> {
+        Err(TokenError::Invalid("it is not taken".to_owned()))
+    }
+}
+
 fn router() -> Router {
     let resource =
         ProtectedResource::new("https://notes.example/mcp", "https://auth.example", Words).unwrap();
@@ -40,7 +50,14 @@ fn router() -> Router {
         let body = to_bytes(request.into_body(), 10_000).await.unwrap();
         format!("{} {has_token} {}", principal.name(), String::from_utf8_lossy(&body))
     };
-    Router::new().route("/mcp", post(said)).layer(resource)
+    resource.protect(Router::new().route("/mcp", post(said)))
+}
+
+async fn status(router: &Router, request: Request<Body>) -> (StatusCode, String) {
+    let response = router.clone().call(request).await.unwrap();
+    let status = response.status();
+    let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+    (status, String::from_utf8_lossy(&body).into_owned())
 }
 
 async fn ask(authorization: &[&str], body: impl Into<String>) -> Response<Body> {
@@ -75,6 +92,59 @@ async fn the_metadata_are_there_for_everybody() {
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
     let response = router().call(Request::post(path).body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+/// However a program puts its routers together, its own routes need no token, and those of the server do.
+#[tokio::test]
+async fn other_routes_stand_next_to_those_that_want_a_token() {
+    let get = |path: &str| Request::get(path).body(Body::empty()).unwrap();
+    let health = || Router::new().route("/health", any(|| async { "it is there" }));
+    let own = || async { (StatusCode::IM_A_TEAPOT, "nothing here") };
+    let (found, nothing) = (StatusCode::NOT_FOUND, StatusCode::IM_A_TEAPOT);
+    for (router, elsewhere) in [
+        (router().merge(health()), found),
+        (health().merge(router()), found),
+        (Router::new().merge(router()).merge(health()), found),
+        (router().route("/health", any(|| async { "it is there" })), found),
+        (router().merge(health()).fallback(own), nothing),
+        (health().fallback(own).merge(router()), nothing),
+    ] {
+        assert_eq!(status(&router, get("/health")).await, (StatusCode::OK, "it is there".to_owned()));
+        assert_eq!(status(&router, get("/elsewhere")).await.0, elsewhere);
+        let metadata = get("/.well-known/oauth-protected-resource/mcp");
+        assert_eq!(status(&router, metadata).await.0, StatusCode::OK);
+        assert_eq!(status(&router, get("/mcp")).await.0, StatusCode::UNAUTHORIZED);
+        let permitted = Request::post("/mcp").header("authorization", "Bearer reader");
+        let (status, _) = status(&router, permitted.body("{}".into()).unwrap()).await;
+        assert_eq!(status, StatusCode::OK);
+    }
+    // A router that is nested, one that has a state, and one without routes.
+    let resource = |address: &str| ProtectedResource::new(address, "https://auth.example", Nothing).unwrap();
+    let nested = Router::new().nest("/api", Router::new().route("/mcp", any(|| async { "in" })));
+    let nested = resource("https://notes.example/api/mcp").protect(nested).merge(health());
+    assert_eq!(status(&nested, get("/api/mcp")).await.0, StatusCode::UNAUTHORIZED);
+    let metadata = get("/.well-known/oauth-protected-resource/api/mcp");
+    assert_eq!(status(&nested, metadata).await.0, StatusCode::OK);
+    let state = Router::new().route("/mcp", any(|State(word): State<&'static str>| async move { word }));
+    let state = resource("https://notes.example").protect(state).with_state("in");
+    assert_eq!(status(&state, get("/mcp")).await.0, StatusCode::UNAUTHORIZED);
+    let metadata = get("/.well-known/oauth-protected-resource");
+    assert_eq!(
+        status(&resource("https://notes.example").protect(Router::new()), metadata).await.0,
+        StatusCode::OK
+    );
+}
+
+/// It is a layer, too, for what is not a router.
+#[tokio::test]
+async fn a_layer_serves_the_metadata_itself() {
+    let resource =
+        ProtectedResource::new("https://notes.example/mcp", "https://auth.example", Words).unwrap();
+    let router = Router::new().route("/mcp", any(|| async { "in" })).layer(resource);
+    let get = |path: &str| Request::get(path).body(Body::empty()).unwrap();
+    let metadata = get("/.well-known/oauth-protected-resource/mcp");
+    assert_eq!(status(&router, metadata).await.0, StatusCode::OK);
+    assert_eq!(status(&router, get("/mcp")).await.0, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -120,8 +190,13 @@ async fn a_token_that_does_not_permit_enough_is_told_what_is_needed() {
         ask(&["Bearer reader"], call("tools/call", "list").to_string()).await.status(),
         StatusCode::OK
     );
-    // The server itself answers what is not a message.
-    assert_eq!(ask(&["Bearer reader"], "nonsense").await.status(), StatusCode::OK);
+    // What cannot be read here, the server might read all the same.
+    for unreadable in ["nonsense", "", r#"{"method":"tools/call","params":{"name":"\ud800"}}"#] {
+        let response = ask(&["Bearer reader"], unreadable).await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{unreadable}");
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["error"]["code"], -32700);
+    }
     assert_eq!(ask(&["Bearer reader"], "x".repeat(1001)).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
 

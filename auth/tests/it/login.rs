@@ -222,6 +222,24 @@ async fn an_authorization_server_that_does_not_do_what_is_needed_is_refused() {
 }
 
 #[tokio::test]
+async fn metadata_that_are_named_and_not_there_are_reported() {
+    guarded(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let named = url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
+        let challenge = format!(r#"Bearer resource_metadata="{named}""#);
+        let refuse =
+            move || async move { (axum::http::StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)]) };
+        let router = axum::Router::new().route("/mcp", axum::routing::any(refuse));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let error = connect(&authorization(&url), &url, Era::Requests).await.unwrap_err();
+        let expected = format!("the server says that its metadata are at `{named}`, and nothing is there");
+        assert!(error.contains(&expected), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_token_endpoint_that_fails_is_said_to_have_failed() {
     guarded(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

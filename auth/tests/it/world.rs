@@ -70,7 +70,7 @@ pub(crate) async fn serve_behind<V: TokenValidator>(
     let options = ServerOptions::new().principal(principal);
     let server =
         mcp_kit::Server::new("notes", "1", ()).tool::<Whoami>().tool::<Delete>().http(options).unwrap();
-    let router = Router::new().route("/mcp", server.method_router()).layer(resource);
+    let router = resource.protect(Router::new().route("/mcp", server.method_router()));
     let router = layer(&url, router);
     tokio::spawn(async move { axum::serve(listener, router).await });
     url

@@ -283,13 +283,17 @@ impl Checker {
         if own.is_some() {
             return own;
         }
-        if !matches!(
-            kind,
+        let is_of_the_state = match kind {
             ViolationKind::NotPermitted
-                | ViolationKind::Suspended
-                | ViolationKind::NotNegotiated { .. }
-                | ViolationKind::NotDuring { .. }
-        ) {
+            | ViolationKind::Suspended
+            | ViolationKind::NotNegotiated { .. }
+            | ViolationKind::NotDuring { .. } => true,
+            ViolationKind::UnknownKey { .. } => {
+                message.is_some_and(|message| self.opens_nothing_for(states, direction, message))
+            }
+            _ => false,
+        };
+        if !is_of_the_state {
             return None;
         }
         let levels = states.iter().map(|state| match direction {
@@ -297,6 +301,17 @@ impl Checker {
             Direction::Receive => &state.inward,
         });
         levels.max_by_key(|level| level.strictness).cloned()
+    }
+
+    /// Whether these states open no sub-session that has a message as a later step. Then it is the state that has no place for
+    /// the message, whichever key it carries.
+    fn opens_nothing_for(&self, states: &[&State], direction: Direction, message: MessageIndex) -> bool {
+        let way = self.sub_sessions.way_of(direction, message);
+        let opens = |edge: &Edge| match edge.action {
+            Action::Spawn(start) => self.sub_sessions.starts(start).is_some_and(|body| way.contains(&body)),
+            Action::Step(_) => false,
+        };
+        !states.iter().flat_map(|state| state.edges.iter()).any(opens)
     }
 
     /// The linear channels that a message is judged in: the one that it belongs to, if that is plain, else all.

@@ -57,6 +57,11 @@ impl Engine {
             Frame::Whole(message) if self.rules.protocol().batch && is_batch(message.bytes()) => {
                 self.batch_came(inbound, message.bytes())
             }
+            Frame::Whole(message) if is_batch(message.bytes()) => {
+                let received = self.text_came(inbound, message);
+                self.list_rejected(message.bytes());
+                received
+            }
             Frame::Whole(message) => self.text_came(inbound, message),
             Frame::TooLong(sketch) => {
                 let limit = self.rules.options().max_message_bytes;

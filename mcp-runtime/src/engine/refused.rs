@@ -11,7 +11,7 @@ use super::owners::replicated::Arrived;
 use super::state::Engine;
 use crate::budget::Exhausted;
 use crate::driver::{MessageKind, Received};
-use crate::jsonrpc::{Malformed, RpcError, Seems, write};
+use crate::jsonrpc::{Malformed, RpcError, Seems, number_meant, write};
 use crate::report::{DropReason, Report};
 use crate::rules::{announcements, judge, refusal, version};
 
@@ -22,12 +22,13 @@ impl Engine {
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
         // Without a `method`, the id of a running request of this side is what tells a reply. Replies are not answered,
         // but the caller learns of it.
-        let answers = id.as_ref().filter(|id| {
+        let meant = id.clone().or_else(|| number_meant(raw_id.as_deref()?));
+        let answers = meant.filter(|id| {
             seems != Seems::Other
                 && matches!(self.rules.checker().awaiting(Direction::Receive, id), Awaiting::Request(_))
         });
         if let Some(id) = answers {
-            self.malformed_reply_came(id, fault, error);
+            self.malformed_reply_came(&id, fault, error);
             return Received::default();
         }
         if seems == Seems::Reply {

@@ -14,7 +14,7 @@ use super::owners::trace::{ExchangeOutcome, RequestName};
 use super::state::Engine;
 use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
-use crate::jsonrpc::{Fault, RpcError};
+use crate::jsonrpc::{Envelope, Fault, NO_BATCH, RpcError, batch, number_meant, parse};
 use crate::rules::members::Carried;
 use crate::rules::names::to_be_read;
 use crate::rules::{announcements, ended, judge};
@@ -38,7 +38,16 @@ impl Engine {
                     self.traces.ignored(&self.rules, None, RequestName::Id(id.clone()));
                     Received::default()
                 }
-                Err(violation) => self.refused(inbound, None, violation),
+                Err(violation) => {
+                    let received = self.refused(inbound, None, violation.clone());
+                    // The caller has its answer, under an id that is not the one it sent.
+                    if let RequestId::Text(text) = id
+                        && let Some(meant) = number_meant(text)
+                    {
+                        self.reply_rejected(&meant, ReplyProblem::NotPermitted(violation));
+                    }
+                    received
+                }
             };
         };
         let result = outcome.as_ref().ok().copied();
@@ -103,6 +112,19 @@ impl Engine {
             Fault::Malformed => ReplyProblem::Malformed(error.message),
         };
         self.reply_rejected(id, problem);
+    }
+
+    /// A list came where the protocol has no batches. The callers of the replies in it learn of it.
+    pub(super) fn list_rejected(&mut self, line: &[u8]) {
+        let options = self.rules.options();
+        let (most, deepest, dialect) = (options.max_batch, options.max_depth, self.rules.dialect());
+        for message in batch(line, most).unwrap_or_default() {
+            if let Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) =
+                parse(message.get().as_bytes(), deepest, dialect)
+            {
+                self.reply_rejected(&id, ReplyProblem::Malformed(NO_BATCH.to_owned()));
+            }
+        }
     }
 
     /// A reply to a running request of this side was rejected.

@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::Dialect;
 use mcp_protocol_machine::{Excerpt, RequestId};
 use serde_json::value::RawValue;
 
+use super::batch::NO_BATCH;
 use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
@@ -133,7 +134,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
     if text.trim_ascii_start().starts_with('[') {
         let sketch = Scanner::scan(line);
         let error = match serde_json::from_str::<&RawValue>(text) {
-            Ok(_) => RpcError::invalid_request("a batch is not permitted here: send each message on its own"),
+            Ok(_) => RpcError::invalid_request(NO_BATCH),
             Err(error) => not_json(text, &error),
         };
         return Err(Malformed::from_sketch(error, Fault::Malformed, sketch));
@@ -173,6 +174,8 @@ fn not_json(text: &str, error: &serde_json::Error) -> RpcError {
             "{error}: it is a header with a length, and one message on each line was expected: write each as JSON on one \
              line, or choose `content-length` as the framing"
         )
+    } else if text == "{" || text == "[" {
+        format!("{error}: nothing follows `{text}` on its line")
     } else if text.starts_with(['{', '[']) {
         error.to_string()
     } else if text.starts_with('\u{feff}') {
@@ -377,6 +380,7 @@ mod tests {
         assert_eq!(error("\u{1b}[32mready"), r"the message is not JSON: it is the line `\u{1b}[32mready`");
         assert!(error(&"long ".repeat(1_000_000)).len() < 400);
         assert!(error("{\"id\": 1,}").contains("line 1 column"));
+        assert!(error("{\r").ends_with(": nothing follows `{` on its line"));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use super::id::parse_id;
 
 /// The longest id that is picked out of a broken message.
 const LONGEST_ID: usize = 512;
+/// What some programs begin their output with. It is not JSON, but what follows it is.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Longer keys are not among those that matter.
 const LONGEST_KEY: usize = 8;
 
@@ -99,7 +101,7 @@ impl Scanner {
                     self.sketch.list = true;
                     self.place = ScanState::Outside;
                 }
-                _ if byte.is_ascii_whitespace() => {}
+                _ if byte.is_ascii_whitespace() || BYTE_ORDER_MARK.contains(&byte) => {}
                 _ => self.place = ScanState::Outside,
             },
             ScanState::Key => match byte {
@@ -227,6 +229,7 @@ mod tests {
         assert_eq!(id_of(r#"{"id":7,"method":"x","params":{"id":9}}"#), seven);
         assert_eq!(id_of(r#"{"params":{"id":9,"a":"}\"{,"},"id":7}"#), seven);
         assert_eq!(id_of(r#" { "id" : 7 , oops"#), seven);
+        assert_eq!(id_of("\u{feff}{\"id\":7,\"method\":\"x\"}"), seven);
         assert_eq!(id_of(r#"{"id":"a,\"b","#), Some(RequestId::Text("a,\"b".into())));
         assert_eq!(id_of(r#"{"params":[[{"id":1}],"id"],"id":7}"#), seven);
     }

@@ -170,13 +170,14 @@ impl<H: Handler> Server<H> {
 /// What only a client of an older revision begins with.
 const HANDSHAKE: [&str; 2] = ["initialize", "ping"];
 
-/// A client may discover what the server speaks, find nothing that it speaks itself, and then begin a session. Anything else
-/// settles the era.
+/// A client may discover what the server speaks, find nothing that it speaks itself, and then begin a session. A notification
+/// that comes too early is of either era. Anything else settles the era.
 fn divide() -> impl FnMut(&str) -> Division + Send + 'static {
     let mut in_session = false;
     move |method| match method {
         _ if in_session => Division::Settled,
         "server/discover" => Division::Continues,
+        _ if method.starts_with("notifications/") => Division::Continues,
         _ if HANDSHAKE.contains(&method) => {
             in_session = true;
             Division::Begins

@@ -28,10 +28,6 @@ fn welcome() -> InitializeResult {
     InitializeResult::new("2025-03-26", capabilities, Implementation::new("that side", "1"))
 }
 
-fn failed(error: Error) -> RpcError {
-    RpcError::internal_error(error.to_string())
-}
-
 struct Tools;
 
 impl Tools {
@@ -68,7 +64,7 @@ impl server::Handler for Tools {
             "long" => Ok(CallToolResult::text("x".repeat(2000))),
             "steps" => {
                 for step in 1..=4_u32 {
-                    context.send_progress(ProgressParams::new(0, step)).await.map_err(failed)?;
+                    context.send_progress(ProgressParams::new(0, step)).await?;
                 }
                 Ok(CallToolResult::text("there"))
             }

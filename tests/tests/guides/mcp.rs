@@ -107,10 +107,10 @@ impl Notes {
             }
             self.list.send_modify(|list| list.push(format!("imported {step}")));
             let progress = ProgressParams::new(0, step).total(3);
-            context.send_progress(progress).await.map_err(failed)?;
+            context.send_progress(progress).await?;
         }
         let line = LoggingMessageParams::new(LoggingLevel::Info, "imported three notes");
-        context.peer().send_log_message(line).await.map_err(failed)?;
+        context.peer().send_log_message(line).await?;
         Ok(CallToolResult::text("imported"))
     }
 
@@ -134,10 +134,6 @@ impl Notes {
             }
         }
     }
-}
-
-fn failed(error: McpError) -> RpcError {
-    RpcError::internal_error(error.to_string())
 }
 
 /// What the server has logged.

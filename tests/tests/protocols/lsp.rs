@@ -9,6 +9,7 @@ use mcp_runtime::{Error, Options, Report, RpcError, transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use test_support::raw::raw;
 
 const URI: &str = "file:///a.txt";
 
@@ -208,4 +209,31 @@ fn payloads_are_those_of_the_specification() {
         json!({ "textDocument": { "uri": URI } }),
     );
     is_written(&WorkspaceDiagnosticParams::default(), json!({ "previousResultIds": [] }));
+}
+
+#[tokio::test]
+async fn what_is_asked_before_the_handshake_is_refused_as_the_specification_says() {
+    let (wire, mut client) = raw();
+    let server = LspServer::new(wire);
+    let document = json!({ "uri": URI });
+    let at = json!({ "textDocument": document, "position": { "line": 0, "character": 0 } });
+    for (id, (method, params)) in [
+        ("textDocument/hover", &at),
+        ("textDocument/documentSymbol", &json!({ "textDocument": document })),
+        ("textDocument/willSaveWaitUntil", &json!({ "textDocument": document, "reason": 1 })),
+        ("workspace/symbol", &json!({ "query": "" })),
+        ("shutdown", &Value::Null),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let refused = client.ask(request).await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(id), &json!(-32002)), "{refused}");
+        assert!(
+            refused["error"]["message"].as_str().unwrap().contains("initialize comes first"),
+            "{refused}"
+        );
+    }
+    drop(server);
 }

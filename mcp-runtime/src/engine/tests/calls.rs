@@ -81,6 +81,43 @@ fn a_broken_reply_ends_the_call_too() {
 }
 
 #[test]
+fn a_reply_whose_id_is_written_in_another_way_ends_its_call() {
+    for (reply, why) in [
+        (r#"{"jsonrpc":"2.0","id":"ID","result":1}"#, r#"replies to the id "ID""#),
+        (r#"{"jsonrpc":"2.0","id":"ID","error":{"code":1,"message":"m"}}"#, r#"replies to the id "ID""#),
+        (r#"{"jsonrpc":"2.0","id":ID.0,"result":1}"#, "the `id` of the reply is not an id: it is ID.0"),
+        (r#"{"jsonrpc":"2.0","id":"ID.0","result":1}"#, r#"replies to the id "ID.0""#),
+        (r#"{"jsonrpc":"2.0","id":ID.0,"error":{"code":1,"message":"m"}}"#, "it is ID.0"),
+        ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":1}", "it begins with a byte order mark"),
+        (r#"[{"jsonrpc":"2.0","id":ID,"result":1}]"#, "a batch is not permitted here"),
+        (
+            r#"[7, {"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":"m"}}]"#,
+            "a batch is not permitted here",
+        ),
+    ] {
+        let client = End::ready_client(Options::default());
+        let (id, other) = (client.call(LOOK, "null"), client.call(LOOK, "null"));
+        let (reply, why) = (reply.replace("ID", &id.to_string()), why.replace("ID", &id.to_string()));
+        client.feed(&reply);
+        let outcome = client.outcome(id);
+        let Some(Err(error)) = &outcome else { panic!("{reply}: {outcome:?}") };
+        assert!(error.starts_with("the reply to `look` cannot be accepted: "), "{reply}: {error}");
+        assert!(error.contains(&why), "{reply}: {error}");
+        assert_eq!(client.reports().len(), 1, "{reply}");
+        assert_eq!(client.outcome(other), None, "{reply}");
+        client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{other},"result":1}}"#));
+        assert_eq!(client.outcome(other), Some(Ok("1".to_owned())), "{reply}");
+    }
+    // What stands for no id of a running request ends none.
+    let client = End::ready_client(Options::default());
+    let id = client.call(LOOK, "null");
+    for stray in [format!("\"{}\"", id + 1), format!("{id}.5"), format!("\"{id}x\""), "\"\"".to_owned()] {
+        client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{stray},"result":1}}"#));
+        assert_eq!(client.outcome(id), None, "{stray}");
+    }
+}
+
+#[test]
 fn a_step_whose_reply_is_none_that_there_is_ends_the_session() {
     let mut protocol = super::desk::PROTOCOL.clone();
     let welcome = &mut protocol.messages.to_mut()[usize::from(WELCOME.0)];

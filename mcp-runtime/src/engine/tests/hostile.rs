@@ -27,6 +27,8 @@ fn every_malformed_line_gets_its_error_and_its_id() {
         (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, json!(1.5)),
         (br#"{"jsonrpc":"2.0","id":7}"#, -32600, json!(7)),
         (br#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#, -32600, Value::Null),
+        (b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}", -32700, json!(5)),
+        (br#"[{"jsonrpc":"2.0","id":5,"result":{}}]"#, -32600, Value::Null),
         (b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xc3\x28\"}", -32700, json!(5)),
         (br#"{"jsonrpc":"2.0","id":8,"method":"nothing"}"#, -32601, json!(8)),
     ];

@@ -154,6 +154,23 @@ async fn a_ping_is_of_an_older_client() {
 }
 
 #[tokio::test]
+async fn a_notification_that_comes_too_early_does_not_settle_the_era() {
+    guarded(async {
+        for method in
+            ["notifications/initialized", "notifications/cancelled", "notifications/roots/list_changed"]
+        {
+            let mut client = client();
+            client.say(json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": 7 } })).await;
+            session(&mut client, "2025-11-25").await;
+        }
+        let mut client = client();
+        client.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        assert!(client.ask(discover()).await["result"]["supportedVersions"].is_array());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_call_before_the_handshake_is_told_how_to_begin() {
     guarded(async {
         let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });

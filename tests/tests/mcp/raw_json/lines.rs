@@ -45,12 +45,7 @@ async fn an_invalid_message_has_its_code_and_the_id_that_can_be_read() {
         (br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, Value::Null, -32600, &["`id`", "true"]),
         (b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xc3\x28\"}", json!(5), -32700, &["not UTF-8"]),
         (b"\xff\xfe", Value::Null, -32700, &["not UTF-8"]),
-        (
-            b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}",
-            Value::Null,
-            -32700,
-            &["not JSON"],
-        ),
+        (b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}", json!(5), -32700, &["not JSON"]),
         (b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"pi\0ng\"}", json!(5), -32700, &["not JSON"]),
     ];
     for mut peer in Peer::both() {
