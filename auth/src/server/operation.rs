@@ -4,10 +4,11 @@
 //! message for: each text that stands where a name does, also where it stands twice or is not the one that the method
 //! reads. What cannot be read here is an error, because the server might read it all the same.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// What a request does. One that names several things is shown once for each of them.
@@ -21,44 +22,62 @@ pub struct Operation<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Shows each operation in the body of a request. What is not a message in it, the server itself refuses.
+/// How many operations a body may have: what they need is worked out before the server reads it.
+const MOST: usize = 1_000;
+
+/// Shows each operation in the body of a request, once. What is not a message in it, the server itself refuses.
 ///
 /// # Errors
-/// If the body is not JSON.
-pub(super) fn each(body: &[u8], mut show: impl FnMut(Operation<'_>)) -> Result<(), serde_json::Error> {
+/// If the body is not JSON, if it has more than [`MOST`] operations, or if it is not clear which method a message has.
+pub(super) fn each(body: &[u8], show: impl FnMut(Operation<'_>)) -> Result<(), serde_json::Error> {
     let body: &RawValue = serde_json::from_slice(body)?;
+    let mut all = BTreeSet::new();
     for message in elements(body)? {
         let message = members(message)?;
-        let mut names = Vec::new();
-        for params in values(&message, "params") {
-            let params = members(params)?;
-            named(&params, &mut names)?;
-            for reference in values(&params, "ref") {
-                named(&members(reference)?, &mut names)?;
-            }
-            for wanted in values(&params, "notifications") {
-                for uris in values(&members(wanted)?, "resourceSubscriptions") {
-                    for uri in elements(uris)? {
-                        names.extend(text(uri)?);
-                    }
-                }
-            }
+        let mut methods = values(&message, "method");
+        let method = methods.next().map(text).transpose()?.flatten();
+        if methods.next().is_some() {
+            return Err(Error::custom("`method` stands twice in a message"));
         }
-        for method in values(&message, "method") {
-            let Some(method) = text(method)? else { continue };
-            if names.is_empty() {
-                show(Operation { method: &method, name: None });
-            }
-            for name in &names {
-                show(Operation { method: &method, name: Some(name) });
-            }
+        let Some(method) = method else { continue };
+        let names = names(&message)?;
+        if names.is_empty() {
+            all.insert((method.clone(), None));
+        }
+        all.extend(names.into_iter().map(|name| (method.clone(), Some(name))));
+        if all.len() > MOST {
+            return Err(Error::custom(format_args!(
+                "it has more than {MOST} operations: send them in several requests"
+            )));
         }
     }
+    let operations = all.iter().map(|(method, name)| Operation { method, name: name.as_deref() });
+    operations.for_each(show);
     Ok(())
 }
 
+/// What a message names, each once.
+fn names(message: &Members<'_>) -> Result<BTreeSet<String>, serde_json::Error> {
+    let mut names = BTreeSet::new();
+    for params in values(message, "params") {
+        let params = members(params)?;
+        named(&params, &mut names)?;
+        for reference in values(&params, "ref") {
+            named(&members(reference)?, &mut names)?;
+        }
+        for wanted in values(&params, "notifications") {
+            for uris in values(&members(wanted)?, "resourceSubscriptions") {
+                for uri in elements(uris)? {
+                    names.extend(text(uri)?);
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
 /// Takes the names that stand in an object.
-fn named(members: &Members<'_>, names: &mut Vec<String>) -> Result<(), serde_json::Error> {
+fn named(members: &Members<'_>, names: &mut BTreeSet<String>) -> Result<(), serde_json::Error> {
     for key in ["name", "uri"] {
         for value in values(members, key) {
             names.extend(text(value)?);
@@ -163,7 +182,6 @@ mod tests {
             r#"{"method":"tools/call","params":{"name":"delete","name":"x"}}"#,
             r#"{"method":"tools/call","params":{"name":"x","n\u0061me":"delete"}}"#,
             r#"{"method":"tools/call","params":{"name":"delete"},"params":null}"#,
-            r#"{"method":"x","method":"tools/call","params":{"name":"delete"}}"#,
             r#"{"method":"tools/call","params":{"name":"delete","arguments":{"x":"\ud800","y":1e999}}}"#,
             r#"[{"method":"tools/call","params":{"name":"delete"}},5]"#,
             r#"[{"method":7},{"method":"tools/call","params":{"name":"delete"}},{"params":[]}]"#,
@@ -183,6 +201,7 @@ mod tests {
             "",
             "nonsense",
             "\u{feff}{}",
+            r#"{"method":"x","method":"tools/call","params":{"name":"delete"}}"#,
             r#"{"method":"tools/call","params":{"name":"delete"}"#,
             r#"{"method":"tools/call","params":{"name":"\ud800"}}"#,
             r#"{"method":"tools/call","params":{"\ud800":1,"name":"delete"}}"#,
@@ -190,5 +209,19 @@ mod tests {
             assert!(each(body.as_bytes(), |_| {}).is_err(), "{body}");
         }
         assert!(each(b"{\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\"}}", |_| {}).is_err());
+    }
+
+    #[test]
+    fn a_body_has_so_many_operations() {
+        let names = |count: usize| {
+            let names: Vec<String> = (0..count).map(|number| format!(r#""name":"{number}""#)).collect();
+            format!(r#"{{"method":"tools/call","params":{{{}}}}}"#, names.join(","))
+        };
+        assert_eq!(shown(&names(MOST)).len(), MOST);
+        let error = each(names(MOST + 1).as_bytes(), |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), "it has more than 1000 operations: send them in several requests");
+        // One that stands there often is one.
+        let often = format!("[{}]", vec![r#"{"method":"ping"}"#; 2 * MOST].join(","));
+        assert_eq!(shown(&often), one("ping", None));
     }
 }

@@ -22,7 +22,7 @@ use crate::challenge::BearerChallenge;
 use crate::metadata::ResourceMetadata;
 use crate::scopes::Scopes;
 
-/// The code of JSON-RPC for what is not JSON.
+/// The code of JSON-RPC for what cannot be read.
 const NOT_JSON: i32 = -32700;
 
 /// How long the body of a request may take.
@@ -190,7 +190,7 @@ impl Resource {
         let mut needed = Scopes::new();
         each(&body, |operation| needed = needed.with(&scopes_of(operation))).map_err(|error| {
             // Let through, it would need no scopes, whatever the server makes of it.
-            let body = error_body(NOT_JSON, &format!("the message is not JSON: {error}"));
+            let body = error_body(NOT_JSON, &format!("what the message does cannot be read: {error}"));
             Box::new(answer(StatusCode::BAD_REQUEST, body))
         })?;
         Ok((Request::from_parts(head, Body::from(body)), needed))
