@@ -16,9 +16,6 @@ use super::envelope::{Fault, Malformed, utf8};
 use super::error::RpcError;
 use super::scan::Scanner;
 
-/// What a list is answered with where the protocol has no batches.
-pub(crate) const NO_BATCH: &str = "a batch is not permitted here: send each message on its own";
-
 /// Whether a line holds a list rather than one message.
 pub(crate) fn is_batch(line: &[u8]) -> bool {
     line.trim_ascii_start().first() == Some(&b'[')

@@ -6,7 +6,6 @@ use mcp_protocol_machine::protocol::Dialect;
 use mcp_protocol_machine::{Excerpt, RequestId};
 use serde_json::value::RawValue;
 
-use super::batch::NO_BATCH;
 use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
@@ -15,6 +14,9 @@ use super::payload::{LookedUp, RawPayload};
 use super::raw::JsonValue;
 use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
+
+/// What a list is answered with where the protocol has no batches.
+pub(crate) const NO_BATCH: &str = "a batch is not permitted here: send each message on its own";
 
 /// One message.
 #[derive(Debug)]

@@ -26,9 +26,9 @@ pub(crate) mod write;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use batch::asked;
-pub(crate) use batch::{NO_BATCH, batch, is_batch};
+pub(crate) use batch::{batch, is_batch};
 pub(crate) use dialect::ANY_DIALECT;
-pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
+pub(crate) use envelope::{Envelope, Fault, Malformed, NO_BATCH, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::{number_meant, parse_id};
 #[cfg(feature = "http-server")]
