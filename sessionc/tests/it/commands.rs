@@ -580,7 +580,7 @@ fn explain_prints_a_page_or_the_list() {
     assert!(list.out.starts_with("S0001  ") && list.out.lines().count() > 60, "{}", list.out);
     let run = folder.run(&["explain", "S0320"]);
     assert_eq!((run.code, run.out.as_str()), (2, ""));
-    let meant = "sessionc: no finding has the code `S0320`; did you mean `S0312`? `sessionc explain` lists all codes\n";
+    let meant = "sessionc: no finding has the code `S0320`; did you mean `S0313`? `sessionc explain` lists all codes\n";
     assert_eq!(run.err, meant);
     let run = folder.run(&["explain", "C0004"]);
     assert!(run.err.contains("`C0004` is a code of `sessionc compat`, and has no page"), "{}", run.err);
