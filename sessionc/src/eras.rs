@@ -5,7 +5,7 @@ use mcp_runtime::ViolationKind;
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Owed};
 use mcp_runtime::protocol::{MessageIndex, RequestId, Side};
 
-use crate::message_head::MessageHead;
+use crate::message_head::{MessageHead, is_batch};
 
 /// Which observer a message belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -216,11 +216,6 @@ impl Eras {
 /// Whether a request of the other side waits for a reply with this id.
 pub(crate) fn awaits(observer: &Observer, replier: Side, id: &RequestId) -> bool {
     observer.awaited(replier, id).is_some()
-}
-
-/// Whether a text is a list of messages, if it is one at all.
-pub(crate) fn is_batch(message: MessageText<'_>) -> bool {
-    message.bytes().trim_ascii_start().starts_with(b"[")
 }
 
 /// Whether a message has moved the session to another state.

@@ -100,3 +100,8 @@ impl<'a> MessageHead<'a> {
         Some(MessageHead { method, id, result, params })
     }
 }
+
+/// Whether a text is a list of messages, if it is one at all.
+pub(crate) fn is_batch(message: MessageText<'_>) -> bool {
+    message.bytes().trim_ascii_start().starts_with(b"[")
+}

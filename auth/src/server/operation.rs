@@ -23,12 +23,12 @@ pub struct Operation<'a> {
 }
 
 /// How many operations a body may have: what they need is worked out before the server reads it.
-const MOST: usize = 1_000;
+const MOST_OPERATIONS: usize = 1_000;
 
 /// Shows each operation in the body of a request, once. What is not a message in it, the server itself refuses.
 ///
 /// # Errors
-/// If the body is not JSON, if it has more than [`MOST`] operations, or if it is not clear which method a message has.
+/// If the body is not JSON, if it has more than [`MOST_OPERATIONS`] operations, or if it is not clear which method a message has.
 pub(super) fn each(body: &[u8], show: impl FnMut(Operation<'_>)) -> Result<(), serde_json::Error> {
     let body: &RawValue = serde_json::from_slice(body)?;
     let mut all = BTreeSet::new();
@@ -45,9 +45,9 @@ pub(super) fn each(body: &[u8], show: impl FnMut(Operation<'_>)) -> Result<(), s
             all.insert((method.clone(), None));
         }
         all.extend(names.into_iter().map(|name| (method.clone(), Some(name))));
-        if all.len() > MOST {
+        if all.len() > MOST_OPERATIONS {
             return Err(Error::custom(format_args!(
-                "it has more than {MOST} operations: send them in several requests"
+                "it has more than {MOST_OPERATIONS} operations: send them in several requests"
             )));
         }
     }
@@ -217,11 +217,11 @@ mod tests {
             let names: Vec<String> = (0..count).map(|number| format!(r#""name":"{number}""#)).collect();
             format!(r#"{{"method":"tools/call","params":{{{}}}}}"#, names.join(","))
         };
-        assert_eq!(shown(&names(MOST)).len(), MOST);
-        let error = each(names(MOST + 1).as_bytes(), |_| {}).unwrap_err();
+        assert_eq!(shown(&names(MOST_OPERATIONS)).len(), MOST_OPERATIONS);
+        let error = each(names(MOST_OPERATIONS + 1).as_bytes(), |_| {}).unwrap_err();
         assert_eq!(error.to_string(), "it has more than 1000 operations: send them in several requests");
         // One that stands there often is one.
-        let often = format!("[{}]", vec![r#"{"method":"ping"}"#; 2 * MOST].join(","));
+        let often = format!("[{}]", vec![r#"{"method":"ping"}"#; 2 * MOST_OPERATIONS].join(","));
         assert_eq!(shown(&often), one("ping", None));
     }
 }

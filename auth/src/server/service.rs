@@ -11,6 +11,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use futures_util::future::BoxFuture;
+use mcp_runtime::RpcError;
 use serde_json::json;
 use tower_service::Service;
 use url::Url;
@@ -21,9 +22,6 @@ use super::validator::{AnyValidator, TokenError};
 use crate::challenge::BearerChallenge;
 use crate::metadata::ResourceMetadata;
 use crate::scopes::Scopes;
-
-/// The code of JSON-RPC for what cannot be read.
-const NOT_JSON: i32 = -32700;
 
 /// How long the body of a request may take.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
@@ -190,7 +188,8 @@ impl Resource {
         let mut needed = Scopes::new();
         each(&body, |operation| needed = needed.with(&scopes_of(operation))).map_err(|error| {
             // Let through, it would need no scopes, whatever the server makes of it.
-            let body = error_body(NOT_JSON, &format!("what the message does cannot be read: {error}"));
+            let body =
+                error_body(RpcError::PARSE_ERROR, &format!("what the message does cannot be read: {error}"));
             Box::new(answer(StatusCode::BAD_REQUEST, body))
         })?;
         Ok((Request::from_parts(head, Body::from(body)), needed))
@@ -245,7 +244,7 @@ fn said(why: &str) -> Body {
     error_body(-32000, why)
 }
 
-fn error_body(code: i32, why: &str) -> Body {
+fn error_body(code: i64, why: &str) -> Body {
     json!({ "jsonrpc": "2.0", "error": { "code": code, "message": why } }).to_string().into()
 }
 

@@ -96,7 +96,8 @@ impl Checker {
         within: &Capabilities,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<(), ViolationKind> {
-        self.gates_with(direction, message, within, &self.tolerated, applies)
+        let shut = self.shut(direction, message, within, &self.tolerated, applies);
+        shut.map_or(Ok(()), |shut| Err(self.kind_of(shut)))
     }
 
     /// A message of the peer that is accepted only because what it needs is tolerated: what would be wrong with it
@@ -110,7 +111,7 @@ impl Checker {
             return None;
         }
         let (within, none) = (Capabilities::unknown(), Capabilities::none());
-        let kind = self.gates_with(Direction::Receive, message, &within, &none, &applies).err()?;
+        let kind = self.kind_of(self.shut(Direction::Receive, message, &within, &none, &applies)?);
         let mut details = self.violation(Direction::Receive, message, None, kind).into_details();
         details.answerable = false;
         Some(Violation::new(details))
@@ -122,20 +123,11 @@ impl Checker {
         self.shut(direction, message, &within, &self.tolerated, &|_: &Condition| false).is_none()
     }
 
-    fn gates_with(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        within: &Capabilities,
-        tolerated: &Capabilities,
-        applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<(), ViolationKind> {
-        match self.shut(direction, message, within, tolerated, applies) {
-            None => Ok(()),
-            Some(Shut::Closed { holder, gate }) => Err(self.not_negotiated(holder, gate)),
-            Some(Shut::Restricted(gate)) => {
-                Err(ViolationKind::Restricted { capability: self.capability(gate) })
-            }
+    /// What is wrong with a message that a gate does not let through.
+    fn kind_of(&self, shut: Shut) -> ViolationKind {
+        match shut {
+            Shut::Closed { holder, gate } => self.not_negotiated(holder, gate),
+            Shut::Restricted(gate) => ViolationKind::Restricted { capability: self.capability(gate) },
         }
     }
 

@@ -54,10 +54,10 @@ impl Engine {
         }
         match frame {
             Frame::Whole(message) if message.bytes().trim_ascii().is_empty() => Received::default(),
-            Frame::Whole(message) if self.rules.protocol().batch && is_batch(message.bytes()) => {
-                self.batch_came(inbound, message.bytes())
-            }
             Frame::Whole(message) if is_batch(message.bytes()) => {
+                if self.rules.protocol().batch {
+                    return self.batch_came(inbound, message.bytes());
+                }
                 let received = self.text_came(inbound, message);
                 self.list_rejected(message.bytes());
                 received

@@ -7,8 +7,7 @@ use mcp_runtime::protocol::{Kind, RequestId, Side, Token};
 use serde::Deserialize;
 
 use super::session::{JudgedSession, Said};
-use crate::eras::is_batch;
-use crate::message_head::MessageHead;
+use crate::message_head::{MessageHead, is_batch};
 
 /// With how many requests that run a session is asked what it permits, and which result it waits for.
 const COMPARED: usize = 1_024;

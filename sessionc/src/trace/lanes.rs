@@ -1,6 +1,6 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use mcp_runtime::observer::MessageText;
 
@@ -16,17 +16,12 @@ use crate::protocol::Chosen;
 /// How many sessions may run side by side; the one that was silent for longest ends first.
 const SIDE_BY_SIDE: usize = 1_024;
 
-/// How many lanes are looked through before the name is looked up: hardly more go on at once.
-const FEW: usize = 16;
-
 /// The sessions of one log.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     beginnings: Beginnings,
     /// The one that has heard something last is the last.
     lanes: VecDeque<Box<Lane>>,
-    /// The names of those that have one. A log may have any number of sessions: a new name is not looked for in all of them.
-    names: HashSet<Box<str>>,
     /// The last place that could not be read.
     missed: Option<Place>,
     summary: Summary,
@@ -41,7 +36,6 @@ impl Lanes {
         Ok(Lanes {
             beginnings: Beginnings::new(chosen, from)?,
             lanes: VecDeque::new(),
-            names: HashSet::new(),
             missed: None,
             summary: Summary::default(),
         })
@@ -73,15 +67,7 @@ impl Lanes {
         if self.lanes.back().is_some_and(|lane| lane.name() == name) {
             return;
         }
-        let is_it = |lane: &Lane| lane.name() == name;
-        let newest = self.lanes.len().saturating_sub(FEW);
-        let among_newest =
-            self.lanes.range(newest..).rposition(|lane| is_it(lane)).map(|place| newest + place);
-        let is_known = || name.is_none_or(|name| self.names.contains(name));
-        let place = match among_newest {
-            None if is_known() => self.lanes.iter().rposition(|lane| is_it(lane)),
-            place => place,
-        };
+        let place = self.lanes.iter().rposition(|lane| lane.name() == name);
         let known = place.and_then(|place| self.lanes.remove(place));
         let lane = known.unwrap_or_else(|| self.begin(name, found));
         self.lanes.push_back(lane);
@@ -92,12 +78,8 @@ impl Lanes {
         if self.lanes.len() == SIDE_BY_SIDE
             && let Some(silent) = self.lanes.pop_front()
         {
-            if let Some(name) = silent.name() {
-                self.names.remove(name);
-            }
             silent.end(&self.beginnings, found, &mut self.summary);
         }
-        self.names.extend(name.map(Box::from));
         Box::new(Lane::new(name, self.missed))
     }
 
@@ -117,6 +99,8 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use mcp_runtime::protocol::Side;
 
     use super::*;
@@ -127,7 +111,7 @@ mod tests {
     const INITIALIZE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
     #[test]
-    fn the_session_that_was_silent_for_longest_ends_and_its_name_is_free() {
+    fn the_session_that_was_silent_for_longest_ends() {
         let mut lanes = Lanes::new(&choose(None, Some(Shipped::Mcp)).unwrap(), None).unwrap();
         let place = Place { line: 1, entry: None };
         let said = Said { place, sender: Side::Client, kind: RecordKind::Sent };
@@ -137,9 +121,9 @@ mod tests {
         // The first one goes on, so the second one has to make room.
         take(0);
         take(SIDE_BY_SIDE);
-        assert_eq!((lanes.lanes.len(), lanes.names.len()), (SIDE_BY_SIDE, SIDE_BY_SIDE));
-        assert!(!lanes.names.contains("1") && lanes.names.contains("0"));
-        assert!(lanes.lanes.iter().all(|lane| lane.name().is_some_and(|name| lanes.names.contains(name))));
+        let names: BTreeSet<&str> = lanes.lanes.iter().filter_map(|lane| lane.name()).collect();
+        assert_eq!((lanes.lanes.len(), names.len()), (SIDE_BY_SIDE, SIDE_BY_SIDE));
+        assert!(!names.contains("1") && names.contains("0"));
         assert_eq!(lanes.summary.sessions, 1);
     }
 }
