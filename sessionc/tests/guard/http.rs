@@ -9,7 +9,7 @@ use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, record, recorded,
 use super::http_guard::{Guard, message_of, parts, post, run};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 13] = [
+pub(crate) const TESTS: [Test; 14] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
     ("notifications_over_http_are_stopped", || run(notifications_over_http_are_stopped())),
@@ -21,6 +21,7 @@ pub(crate) const TESTS: [Test; 13] = [
     ("what_requests_without_a_session_have_in_common_is_said_once", || {
         run(what_requests_without_a_session_have_in_common_is_said_once())
     }),
+    ("a_session_that_has_ended_is_not_reported", || run(a_session_that_has_ended_is_not_reported())),
     ("a_session_may_be_unknown", || run(a_session_may_be_unknown())),
     (
         "what_is_permitted_of_a_batch_over_http_passes",
@@ -249,6 +250,27 @@ async fn what_requests_without_a_session_have_in_common_is_said_once() {
         let what = first.strip_prefix("guard: session 3: ").unwrap();
         assert_eq!(so_far, format!("guard: 9 more like this so far: {what}"));
         assert_eq!(in_all, format!("guard: 11 more like this in all: {what}"));
+    }
+}
+
+/// A client may open its stream again because the server has ended it with the session.
+async fn a_session_that_has_ended_is_not_reported() {
+    for words in [&["--enforce", "should"][..], &[]] {
+        let server = Server::start("correct").await;
+        let guard = Guard::start(&server.url, words);
+        let session = guard.initialize().await;
+        let delete = || guard.client.delete(&guard.url).header("mcp-session-id", &session).send();
+        assert_eq!(delete().await.unwrap().status(), 204);
+        let opened = guard.client.get(&guard.url).header("mcp-session-id", &session).send().await.unwrap();
+        // This server opens a stream for everyone.
+        assert_eq!(opened.status(), if words.is_empty() { 200 } else { 404 });
+        assert_eq!(guard.ask(Some(&session), CALL).await.0, 404);
+        // Those of others are not known, with their end and without it.
+        let other = guard.client.delete(&guard.url).header("mcp-session-id", "another").send().await.unwrap();
+        assert_eq!(other.status(), 404);
+        assert_eq!(guard.ask(Some("another"), CALL).await.0, 404);
+        let report = "guard: a session is not judged, because it began before the guard or was forgotten\n";
+        assert_eq!(guard.stop(), report);
     }
 }
 

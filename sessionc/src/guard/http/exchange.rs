@@ -143,7 +143,7 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
             judge(Reply { opening: None, ..reply }, response, awaited).await
         }
         (Some(id), _) if response.status() == StatusCode::NOT_FOUND => {
-            guarded.sessions.remove(id);
+            guarded.sessions.end(id);
             judge(reply, response, awaited).await
         }
         _ => judge(reply, response, awaited).await,
@@ -307,7 +307,7 @@ async fn delete(guarded: &Guarded, mut parts: Parts, body: Body) -> Response<Bod
     let response = pass_unjudged(guarded, parts, body).await;
     let is_gone = response.status().is_success() || response.status() == StatusCode::NOT_FOUND;
     if let Some(id) = id.filter(|_| is_gone) {
-        guarded.sessions.remove(&id);
+        guarded.sessions.end(&id);
     }
     response
 }

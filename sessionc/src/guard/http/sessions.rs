@@ -25,6 +25,8 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 const KEPT: usize = 10_000;
 /// How many events of a session are known again when they are sent once more.
 const KNOWN_EVENTS: usize = 1024;
+/// How many sessions that have ended, or were reported to be unknown, are not reported.
+const SETTLED: usize = 1024;
 
 /// All sessions.
 #[derive(Debug)]
@@ -49,8 +51,8 @@ struct State {
     /// How often sessions were looked up.
     turn: u64,
     by_id: HashMap<Vec<u8>, KnownSession>,
-    /// Ids that the guard does not know and has reported.
-    unknown: VecDeque<Vec<u8>>,
+    /// Ids that the guard does not know, and does not report: these sessions have ended, or it has reported them.
+    settled: VecDeque<Vec<u8>>,
     /// How a session began with a server that gives its sessions no ids.
     handshake: Option<Handshake>,
     /// It was reported that messages come without the id of their session.
@@ -176,11 +178,7 @@ impl Sessions {
                 Belongs::To { session: entry.session.clone(), opens: false, stands_alone: false }
             }
             None => {
-                if !state.unknown.iter().any(|known| known == id) {
-                    if state.unknown.len() >= KNOWN_EVENTS {
-                        state.unknown.pop_front();
-                    }
-                    state.unknown.push_back(id.to_vec());
+                if state.settle(id) {
                     let what = "a session is not judged, because it began before the guard or was forgotten";
                     self.outputs.event(what);
                 }
@@ -236,9 +234,13 @@ impl Sessions {
         }
     }
 
-    /// The session is over.
-    pub(super) fn remove(&self, id: &[u8]) {
-        self.lock().by_id.remove(id);
+    /// The session is over. What a client still sends in it, as one that opens its stream again because the server has
+    /// ended it, is the server's to answer.
+    pub(super) fn end(&self, id: &[u8]) {
+        let mut state = self.lock();
+        if state.by_id.remove(id).is_some() {
+            state.settle(id);
+        }
     }
 
     /// The server has begun a session without an id: later messages of such sessions are judged as if they followed.
@@ -250,6 +252,20 @@ impl Sessions {
             self.lock().handshake = handshake;
         }
         is_one
+    }
+}
+
+impl State {
+    /// A session that the guard does not know is not reported from here on. Returns whether it was until now.
+    fn settle(&mut self, id: &[u8]) -> bool {
+        if self.settled.iter().any(|settled| settled == id) {
+            return false;
+        }
+        if self.settled.len() >= SETTLED {
+            self.settled.pop_front();
+        }
+        self.settled.push_back(id.to_vec());
+        true
     }
 }
 
