@@ -36,6 +36,22 @@ fn the_compiler_of_protocols_is_built_once_for_the_macro_and_for_everything_else
     );
 }
 
+/// What CI sets of the profile holds for the macro and what it needs as well, or all of that is built twice.
+#[test]
+fn ci_builds_what_macros_need_like_everything_else() {
+    let script = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/run")).unwrap();
+    let set: BTreeSet<&str> =
+        script.split_whitespace().filter(|word| word.starts_with("CARGO_PROFILE_DEV_")).collect();
+    let (of_macros, of_all): (BTreeSet<String>, BTreeSet<String>) = {
+        let own = set.iter().filter_map(|word| word.strip_prefix("CARGO_PROFILE_DEV_BUILD_OVERRIDE_"));
+        let all = set.iter().filter_map(|word| word.strip_prefix("CARGO_PROFILE_DEV_"));
+        let all = all.filter(|word| !word.starts_with("BUILD_OVERRIDE_"));
+        (own.map(str::to_owned).collect(), all.map(str::to_owned).collect())
+    };
+    assert!(!of_all.is_empty(), "{set:?}");
+    assert_eq!(of_macros, of_all, "set `CARGO_PROFILE_DEV_BUILD_OVERRIDE_…` to the same in .ci/run");
+}
+
 /// The packages of a lock file that come from no registry, each with the names of those that it needs.
 fn local_packages(lock: &str) -> impl Iterator<Item = (&str, BTreeSet<&str>)> {
     let packages = lock.split("\n[[package]]\n").skip(1).filter(|package| !package.contains("\nsource = "));
