@@ -8,6 +8,7 @@ mod case;
 mod cases;
 mod checker;
 mod contest;
+mod echo;
 mod floor;
 mod floor_http;
 mod floor_stateless;

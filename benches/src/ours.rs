@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use echo::{Active, Caller, Start, Teller, server};
 use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
 use mcp_runtime::{Options, RpcError, transport};
 use tokio::net::TcpListener;
 
 use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
+use crate::echo::{Active, Caller, Start, Teller, server};
 use crate::http::OverHttp;
 use crate::payload::{Call, Hello, Told, Tool};
-
-pub mod echo {
-    mcp_runtime::protocol!("src/echo.session");
-}
 
 /// A typed session of `echo.session`.
 pub struct Ours;

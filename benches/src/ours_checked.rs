@@ -10,7 +10,7 @@ use std::time::Instant;
 use mcp_runtime::{CheckedSession, Event, Options, RequestId, transport};
 
 use crate::contest::{Contestant, Done, InProcess, Plan, itself};
-use crate::ours::echo::{Caller, Teller, messages};
+use crate::echo::{Caller, Teller, messages};
 use crate::ours::{Ours, greet, serve};
 use crate::payload::{Call, Told, Tool};
 

@@ -217,6 +217,22 @@ impl JudgedSession {
 
     /// Judges a message. What is found goes into `found`.
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
+        self.take_within(self.bounds, said, message, found)
+    }
+
+    /// Judges a message that does not begin another session, whatever its id says.
+    pub(crate) fn take_here(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) {
+        self.take_within(SessionBounds::Marked, said, message, found);
+    }
+
+    /// Judges a message, where these say whether another session begins with it.
+    fn take_within(
+        &mut self,
+        bounds: SessionBounds,
+        said: Said,
+        message: MessageText<'_>,
+        found: &mut Vec<Finding>,
+    ) -> Taken {
         let Said { place, sender, kind } = said;
         match kind {
             RecordKind::Sent | RecordKind::Streamed | RecordKind::InStream(_) | RecordKind::Resumed => {}
@@ -239,7 +255,7 @@ impl JudgedSession {
         self.eras.observe_into(era, sender, message, &mut observed);
         if let [one] = observed.as_slice()
             && era == Era::Handshake
-            && let Some(opening) = self.begins_another(one)
+            && let Some(opening) = self.begins_another(bounds, one)
         {
             // It may yet be judged here.
             self.eras.observer_mut(era).withdraw(one);
@@ -447,20 +463,13 @@ impl JudgedSession {
         is_taken
     }
 
-    /// Judges a message that does not begin another session, whatever its id says.
-    pub(crate) fn take_here(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) {
-        let bounds = std::mem::replace(&mut self.bounds, SessionBounds::Marked);
-        self.take(said, message, found);
-        self.bounds = bounds;
-    }
-
     /// Whether a message that this session does not accept may begin another.
-    fn begins_another(&self, observed: &Observed) -> Option<OpeningId> {
+    fn begins_another(&self, bounds: SessionBounds, observed: &Observed) -> Option<OpeningId> {
         let (message, id) = (observed.message?, observed.id.as_ref()?);
         let may_begin = observed.kind == ObservedKind::Request
             && observed.sender == Side::Client
             && observed.step.is_none()
-            && self.bounds != SessionBounds::Marked
+            && bounds != SessionBounds::Marked
             && self.eras.handshake().begins_session(message);
         let opening = match self.requests.place(Side::Client, id) {
             // A log of the client alone has no reply that says when the session was open.
@@ -473,7 +482,7 @@ impl JudgedSession {
         let is_half_open = self.causes.awaited().is_some_and(|owed| owed.side == Side::Client);
         let may_be = match opening {
             OpeningId::StartsOver => true,
-            OpeningId::GoesOn | OpeningId::Runs => self.bounds == SessionBounds::Unnamed && !is_half_open,
+            OpeningId::GoesOn | OpeningId::Runs => bounds == SessionBounds::Unnamed && !is_half_open,
         };
         Some(opening).filter(|_| may_begin && may_be)
     }

@@ -53,6 +53,15 @@ fn the_shipped_protocols_are_expanded_as_they_stand() {
     }
 }
 
+/// The benchmarks have it checked in, so they build without the compiler.
+#[test]
+fn the_protocol_of_the_benchmarks_is_expanded_as_it_stands() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/src"));
+    let output = command.args(["expand", "echo.session", "-o", "echo.rs", "--check"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn a_program_with_a_shipped_protocol_compiles_no_compiler() {
     for (_, package, _) in CRATES {
