@@ -83,7 +83,7 @@ fn random(seed: u64) -> String {
 }
 
 /// How many random types are tried: fewer in the development profile, where four hundred took half the time of this program.
-/// `.ci/run` tries all of them.
+/// `.ci/oracles` tries all of them.
 const TYPES: u64 = if cfg!(debug_assertions) { 100 } else { 400 };
 
 #[test]

@@ -79,7 +79,7 @@ fn compiled(block: &Block<'_>, settings: Settings) -> Compilation {
 }
 
 /// The code whose example has more combinations than are looked at. In the development profile it takes as long as all
-/// other examples to get there, so there are fewer, and what is said of them is not looked at. `.ci/run` has it all.
+/// other examples to get there, so there are fewer, and what is said of them is not looked at. `.ci/oracles` has it all.
 const OF_COMBINATIONS: &str = "S0504";
 const MOST_COMBINATIONS: usize = 1_000;
 

@@ -46,7 +46,7 @@ fn written_out((path, derived): (&str, bool)) -> String {
     text
 }
 
-/// In the development profile suggestions are not tried: that takes longer than all else. `.ci/run` has them tried.
+/// In the development profile suggestions are not tried: that takes longer than all else. `.ci/oracles` has them tried.
 fn compile(text: &str) -> Compilation {
     let files = Files::from([("test.session".into(), text.as_bytes().to_vec())]);
     let settings = Settings::default().without_tries(cfg!(debug_assertions));
@@ -147,7 +147,7 @@ struct Outcome {
 }
 
 /// Which part of the other messages is tried in each place, in the development profile, where this took as long as all
-/// other tests of the program together. `.ci/run` tries all of them.
+/// other tests of the program together. `.ci/oracles` tries all of them.
 const SHARE: usize = if cfg!(debug_assertions) { 3 } else { 1 };
 
 impl Outcome {

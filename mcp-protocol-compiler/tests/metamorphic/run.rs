@@ -12,7 +12,7 @@ use crate::transforms::{CHANGES, Change};
 /// How many changes are made to one text, one after the other.
 const MOST_CHANGES: usize = 4;
 
-/// How many cases of each comparison the tests judge. `.ci/run` judges thousands, optimised.
+/// How many cases of each comparison the tests judge. `.ci/oracles` judges thousands, optimised.
 pub(crate) const USUAL: u64 = 150;
 
 /// The seeds of a run: from `METAMORPHIC_SEED` on, as many as `METAMORPHIC_CASES` says.
